@@ -53,7 +53,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers, unpack_bits, unpack_codes, unpack_numbers
 from assistlearn.protocol.codec import HEADER_BYTES, MARK
 from assistlearn.protocol.scores import Levels, unpack_levels, unpack_votes
-from tests.service.recording import SECRET, Recording, files_of, record
+from tests.agent.recording import SECRET, Recording, files_of, record
 
 HANG_SECONDS = 20
 PER_SERVICE = 250

@@ -18,7 +18,7 @@ from assistlearn.errors import DescriptionError, LearnerError, TableError, Untru
 from assistlearn.learners.model import loads_trusted
 from assistlearn.tables.reading import read_table
 from bench import bombs
-from tests.agent_files.conftest import write_agent
+from tests.agent.conftest import write_agent
 from tests.attacks.attack import attack
 
 __all__ = ["write_agent"]

@@ -17,10 +17,10 @@ from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import mixed_scripts
 from assistlearn.protocol.ledger import request_number, verify
+from tests.agent.owned_lab import BANK, SHOP, Lab, opening, refused
 from tests.attacks.attack import attack
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, toml
-from tests.service.owned_lab import BANK, SHOP, Lab, opening, refused
 
 HOSPITAL = Allowance(("hospital",))
 PROPOSAL = m.Propose(run="r", initiator=BANK, purpose="a test", method="ascii", n_samples=60, n_rounds=5)
@@ -32,11 +32,11 @@ def lab(tmp_path: Path) -> Lab:
 
 
 def approve(lab: Lab, number: str) -> None:
-    lab.desk().approve(lab.desk().find(number), "Ada")
+    lab.inbox().approve(lab.inbox().find(number), "Ada")
 
 
 def waiting(lab: Lab) -> list[str]:
-    return [each.initiator for each in lab.desk().requests()[0] if each.state == "waiting"]
+    return [each.initiator for each in lab.inbox().requests()[0] if each.state == "waiting"]
 
 
 def size(home: Path) -> int:
@@ -159,7 +159,7 @@ def test_consent_to_an_unproved_name_is_none_to_a_certificate(lab):
 def test_a_replayed_request_changes_nothing(lab):
     request = encode(PROPOSAL)
     number = decode(lab.service.answer(request, BANK)).request
-    lab.desk().reject(lab.desk().find(number), "Ada", "no")
+    lab.inbox().reject(lab.inbox().find(number), "Ada", "no")
     for _ in range(20):
         assert decode(lab.service.answer(request, BANK)).state == "rejected"
     assert waiting(lab) == []

@@ -22,9 +22,9 @@ from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import HEADER_BYTES
 from assistlearn.protocol.ledger import read
+from tests.agent.owned_lab import BANK, PEOPLE, SHOP, Lab, initiator_of, opening, refused, turn
 from tests.attacks.attack import attack
 from tests.forked_agents import forks
-from tests.service.owned_lab import BANK, PEOPLE, SHOP, Lab, initiator_of, opening, refused, turn
 
 GUESSES = [f"p-{i:05d}" for i in range(100_000)]
 
@@ -495,7 +495,11 @@ def test_a_helpers_words_are_cleaned_before_they_are_shown():
 
 @attack("initiator", "names a run like a path or a device", "refused, or a folder like any other below the agent's own")
 @pytest.mark.parametrize(
-    "run", ["../x", "..", ".", "/tmp/x", "a/b", "a\\b", "CON", "nul.txt", ".hidden", "~", "x" * 81, ""]
+    "run",
+    [
+        *("../x", "..", ".", "/tmp/x", "/etc", "a/b", "a\\b", "CON", "nul.txt", ".hidden", "~", "x" * 81, ""),
+        *("a b", "a\0b", "é", "a\nb"),
+    ],
 )
 def test_a_name_of_a_run_leads_nowhere_else(tmp_path, run):
     home = tmp_path / "home"
@@ -505,6 +509,7 @@ def test_a_name_of_a_run_leads_nowhere_else(tmp_path, run):
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
     own = (home / "runs", home / "told")
     assert all(path.parent == home / "runs" for path in home.rglob("*") if path.is_dir() and path not in own)
+    assert isinstance(lab.ask(m.Forget(run=run)), m.Forgotten) == (run in {"CON", "nul.txt"})
 
 
 @attack(

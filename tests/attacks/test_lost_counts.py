@@ -16,8 +16,8 @@ from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.errors import AssistLearnError, LedgerError, RunError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import verify
+from tests.agent.owned_lab import BANK, PEOPLE, SHOP, Lab, refused
 from tests.attacks.attack import attack
-from tests.service.owned_lab import BANK, PEOPLE, SHOP, Lab, refused
 
 
 def lab_at(home: Path, **rules: object) -> Lab:

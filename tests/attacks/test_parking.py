@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("nvflare", reason="needs the extra [flare]")
 
-from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.consent import Inbox
 from assistlearn.errors import NetworkError, RefusedError
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
@@ -129,12 +129,12 @@ def test_who_waits_for_consent_is_let_in_by_it_and_by_nothing_before(tmp_path, m
     with pytest.raises(RefusedError, match="does not work for 'lab'"):
         park(made.by("lab"), PIECE)
     (tmp_path / "not-there.csv").write_text("id,x\na,1\nb,2\n")
-    desk = OwnersDesk(tmp_path / "shop-models", 14)
-    desk.approve(desk.find(waits.request), "Ada")
+    inbox = Inbox(tmp_path / "shop-models", 14)
+    inbox.approve(inbox.find(waits.request), "Ada")
     assert park(made.by("lab"), PIECE) == PIECE
     assert isinstance(decode(made.by("lab").ask("2", opening("lab", "mine"))[2]), m.Opened)
     assert decode(made.by("lab").ask("3", opening("lab"))[2]).kind == "out-of-order"
-    desk.reject(desk.find(waits.request), "Ada", "no more")
+    inbox.reject(inbox.find(waits.request), "Ada", "no more")
     with pytest.raises(RefusedError, match="does not work for 'lab'"):
         park(made.by("lab"), PIECE)
     assert "no more" in decode(made.by("lab").ask("4", opening("lab", "mine"))[2]).text

@@ -15,9 +15,9 @@ from assistlearn.agent.told import ToldBook
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
 from assistlearn.protocol.scores import unpack_levels
+from tests.agent.owned_lab import BANK, CODES, PEOPLE, Lab, refused
 from tests.attacks.attack import attack
 from tests.forked_agents import forks
-from tests.service.owned_lab import BANK, CODES, PEOPLE, Lab, refused
 
 
 def lab_with(home: Path, **rules: object) -> Lab:

@@ -10,8 +10,8 @@ import pytest
 from assistlearn import storage
 from assistlearn.errors import DiskError
 from assistlearn.protocol.ledger import Ledger
+from tests.agent.recording import three_agents
 from tests.attacks.attack import attack
-from tests.service.recording import three_agents
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
 

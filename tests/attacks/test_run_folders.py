@@ -17,9 +17,9 @@ import pytest
 from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError, RunError
 from assistlearn.initiator.folder import RunFolder
+from tests.agent.recording import three_agents
 from tests.attacks.attack import attack
 from tests.runs.digests import rewrite, rewrite_settings
-from tests.service.recording import three_agents
 
 ROWS = np.arange(40)
 

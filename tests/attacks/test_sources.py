@@ -15,7 +15,7 @@ from assistlearn.tables.reading import read_table
 from assistlearn.tables.settings import ReadingLimits, TableUrl, is_own_host
 from assistlearn.tables.sources import remote
 from bench.sources import servers
-from tests.agent_files.conftest import write_agent
+from tests.agent.conftest import write_agent
 from tests.attacks.attack import attack
 
 __all__ = ["write_agent"]

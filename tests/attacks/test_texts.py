@@ -16,10 +16,10 @@ from assistlearn.cli.progress import CountingBar
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.report import pictures as canvas
+from tests.agent.recording import record
 from tests.attacks.attack import attack
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
-from tests.service.recording import record
 
 HARMFUL = ["=cmd|' /C calc'!A0", "@SUM(1)", "+1+cmd", "-2-3", "\t=1", "\uff1d1", "-"]
 HARMLESS = ["p-1", "-12", "+4.5e-3", "", "it's", "1=1"]

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.consent import Inbox
 from assistlearn.agent.file import load_description
 from assistlearn.agent.store import runs_at
 from assistlearn.plan import Plan
@@ -172,17 +172,17 @@ def test_a_running_site_lets_a_request_wait_and_does_what_its_owner_answers_in_t
     lab = HELPERS[0]
     allow(small, lab, initiator="bank")
     proposal = m.Propose(run="asked", initiator=INITIATOR, purpose=PURPOSE, method="soft", n_samples=9, n_rounds=1)
-    desk = OwnersDesk(home(small, lab), 14)
+    inbox = Inbox(home(small, lab), 14)
     with transport(small, INITIATOR, lab) as carrier:
         waits = decode(carrier.ask(lab, encode(proposal)))
         assert (waits.state, waits.run) == ("waiting", "asked")
-        [request], _ = desk.requests()
+        [request], _ = inbox.requests()
         assert (request.initiator, request.proof, request.request) == (INITIATOR, "certificate", waits.request)
         assert decode(carrier.ask(lab, opening("asked"))).kind == "refused"
-        desk.approve(request, "Ada")
+        inbox.approve(request, "Ada")
         assert decode(carrier.ask(lab, encode(proposal))).state == "allowed"
         assert isinstance(decode(carrier.ask(lab, opening("asked"))), m.Opened)
-        desk.reject(desk.find(waits.request), "Ada", "no more")
+        inbox.reject(inbox.find(waits.request), "Ada", "no more")
         assert decode(carrier.ask(lab, encode(proposal))).text == "no more"
         assert "was taken back" in decode(carrier.ask(lab, opening("asked"))).text
         assert isinstance(decode(carrier.ask(lab, encode(m.Forget(run="asked")))), m.Forgotten)

@@ -12,7 +12,7 @@ from assistlearn.protocol import MemoryTransport, codec, decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol import scores as rewards
 from assistlearn.protocol.ledger import read
-from tests.service.recording import Recorder, three_agents
+from tests.agent.recording import Recorder, three_agents
 
 N_ROUNDS, N_AGENTS = 3, 3
 

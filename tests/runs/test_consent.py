@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.consent import Inbox
 from assistlearn.agent.file import Allowance
 from assistlearn.agent.holdings import gate
 from assistlearn.agent.limits import OwnerLimits
@@ -18,8 +18,8 @@ from assistlearn.initiator.alignment import withdraw
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import counted, read
+from tests.agent.recording import three_agents
 from tests.runs.parties import Led, Parties
-from tests.service.recording import three_agents
 
 HELPERS = ("lab", "scans")
 HOSPITAL, CLINIC = Allowance(("hospital",)), Allowance(("clinic",))
@@ -35,12 +35,12 @@ def led(parties: Parties, transport: MemoryTransport | None = None, **allowances
     return parties.leader(transport or MemoryTransport(answers))
 
 
-def desk(parties: Parties, helper: str) -> OwnersDesk:
-    return OwnersDesk(parties.folder / helper, 14)
+def inbox(parties: Parties, helper: str) -> Inbox:
+    return Inbox(parties.folder / helper, 14)
 
 
 def answer(parties: Parties, helper: str, reason: str = "") -> None:
-    found = desk(parties, helper)
+    found = inbox(parties, helper)
     [request], _ = found.requests()
     if reason:
         found.reject(request, "Ada", reason)
@@ -49,7 +49,7 @@ def answer(parties: Parties, helper: str, reason: str = "") -> None:
 
 
 def states(parties: Parties) -> list[str]:
-    return [each.state for helper in HELPERS for each in desk(parties, helper).requests()[0]]
+    return [each.state for helper in HELPERS for each in inbox(parties, helper).requests()[0]]
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_all_whose_owners_must_consent_are_asked_at_once_and_named_and_the_run_b
         list(led(parties).train())
     assert states(parties) == ["waiting", "waiting"]
     for helper in HELPERS:
-        [request], _ = desk(parties, helper).requests()
+        [request], _ = inbox(parties, helper).requests()
         assert (request.initiator, request.proof, request.purpose) == ("clinic", "nothing", "a test")
         assert (request.run, request.n_samples, request.n_rounds) == ("test-run", len(parties.labels), 2)
         assert runs_at(parties.folder / helper) == []

@@ -7,8 +7,8 @@ import pytest
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
+from tests.agent.recording import three_agents
 from tests.papers_settings import PAPERS
-from tests.service.recording import three_agents
 
 
 @pytest.mark.parametrize("alignment", ["hash", "psi"])

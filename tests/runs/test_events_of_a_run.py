@@ -23,8 +23,8 @@ from assistlearn.events import (
     TurnFinished,
     read,
 )
+from tests.agent.recording import three_agents
 from tests.cli.program import assistlearn
-from tests.service.recording import three_agents
 
 
 def of(folder, kind) -> list:

@@ -8,8 +8,8 @@ import pytest
 
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.initiator.folder import RunFolder
+from tests.agent.recording import three_agents
 from tests.runs.digests import rewrite_settings
-from tests.service.recording import three_agents
 
 
 def settings_of(folder: RunFolder) -> dict:

@@ -12,8 +12,8 @@ from assistlearn.initiator.setup import set_up
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode
 from assistlearn.protocol.arrays import unpack_bits, unpack_numbers
+from tests.agent.recording import three_agents
 from tests.papers_settings import PAPERS
-from tests.service.recording import three_agents
 
 
 def uneven(parties) -> np.ndarray:

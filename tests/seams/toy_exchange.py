@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.agent.answers import Exchange, register
-from assistlearn.agent.run import RunHere
+from assistlearn.agent.run import AgentRun
 from assistlearn.protocol.messages import Message
 
 
@@ -21,18 +19,11 @@ class Counted(Message, frozen=True, tag="counted"):
     rounds: list[int]
 
 
-class Counting(Exchange):
-    """Answers a census."""
-
-    requests = (Census,)
-    replies = (Counted,)
-
-    def answer(self, run: RunHere, message: Any, request: bytes) -> Counted:
-        """Return the rounds of the kept models."""
-        return Counted(run=message.run, rounds=[kept.round for kept in run.part().agent.models])
+def _count(run: AgentRun, message: Census, request: bytes) -> Counted:
+    return Counted(run=message.run, rounds=[kept.round for kept in run.loaded().agent.models])
 
 
-register(Counting())
+register(Exchange(Census, Counted, _count))
 
 
 def learner() -> DecisionTreeClassifier:

@@ -13,9 +13,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.consent import Inbox
 from assistlearn.agent.file import load_description
-from assistlearn.agent.holdings import door_of
+from assistlearn.agent.holdings import holdings_without_table
 from assistlearn.agent.service import AgentService
 from assistlearn.errors import BusyError
 from assistlearn.initiator.folder import RunFolder
@@ -204,13 +204,15 @@ def test_a_service_goes_on_by_an_owners_consent_and_ends_with_it_without_a_resta
     file.write_text(toml("lab", f'{SECRET}[allow]\ninitiators = ["somebody else"]\n'))
     home = load_description(file).models
     facts = {"run": settings.run, "initiator": "clinic", "purpose": settings.plan.purpose, "method": "ascii"}
-    AgentService(door_of(load_description(file))).answer(encode(m.Propose(**facts, n_samples=72, n_rounds=1)))
-    desk = OwnersDesk(home, 14)
-    [request], _ = desk.requests()
-    desk.approve(request, "Ada")
+    AgentService(holdings_without_table(load_description(file))).answer(
+        encode(m.Propose(**facts, n_samples=72, n_rounds=1))
+    )
+    inbox = Inbox(home, 14)
+    [request], _ = inbox.requests()
+    inbox.approve(request, "Ada")
     with served(run) as service:
         assert one(service)["missing"] == {}
-        desk.reject(desk.find(request.request), "Ada", "the contract has ended")
+        inbox.reject(inbox.find(request.request), "Ada", "the contract has ended")
         assert "was taken back" in one(service)["missing"]["lab"]
 
 

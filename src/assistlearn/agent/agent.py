@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,8 @@ from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import HoldoutAnswer, Method
 from assistlearn.types import Bools, Codes, Floats, Said
 
-# A turn: what an agent is told when its turn begins, and what it says when the turn is over.
+if TYPE_CHECKING:
+    from assistlearn.agent.privacy import Randomiser
 
 
 @dataclass(frozen=True)
@@ -71,54 +72,29 @@ class Answer:
     why: str = ""
 
 
-# What an agent tells in place of its models' answers, if its owner wants noise in what is told.
-
-
-class Retelling(Protocol):
-    """Changes what is told about each person, before anything else is computed from it."""
-
-    def reward(self, turn: Turn, reward: Reward, held: Bools | None) -> Reward:
-        """Return the reward that is told in place of ``reward``.
-
-        ``held`` are the samples that the agent holds; None for all.
-        """
-
-    def holdout_answer(self, turn: Turn, answer: HoldoutAnswer) -> HoldoutAnswer:
-        """Return the answers for hold-out samples that are told in place of ``answer``."""
-
-
-# What an agent's own kept models have said about the training samples, summed over its turns in a run.
-
-
 @dataclass
 class OwnVotes:
-    """An agent's own part of the state, and of the decision. Both differ where a first round was taken apart.
+    """What an agent's own kept models have said about the training samples, summed over its turns in a run.
 
-    Attributes
-    ----------
-    in_state : ndarray or None
-        What its models count for in the state, in the form of the state; None before the first of them.
-    told : ndarray of shape (n_samples, n_classes) or None
-        Its votes, the sum of model weight times votes.
+    ``in_state`` is what they count for in the state, in its form; ``votes`` are their votes, the sum of model weight
+    times votes, of shape (n_samples, n_classes). Both differ where a first round was taken apart; both are None before
+    the first model.
     """
 
     in_state: Any = None
-    told: Floats | None = None
+    votes: Floats | None = None
 
     def add(self, reward: Any, codes: Codes, model_weight: float, step: float, method: Method) -> None:
         """Add a kept model: its reward, its weight, and the weight with which it counts in the state."""
         if not isinstance(reward, SoftReward):
             return
-        in_state, told = step * reward.values(), model_weight * method.class_votes(reward, codes)
+        in_state, votes = step * reward.values(), model_weight * method.class_votes(reward, codes)
         self.in_state = in_state if self.in_state is None else self.in_state + in_state
-        self.told = told if self.told is None else self.told + told
+        self.votes = votes if self.votes is None else self.votes + votes
 
     def taken_out_of(self, state: SoftState | VectorState) -> SoftState | VectorState:
         """Return the state as it would be if these models had not spoken."""
         return state if self.in_state is None else state.without(self.in_state)
-
-
-# The samples of a task, as one agent has them: its rows, and which of all samples these are.
 
 
 @dataclass(frozen=True)
@@ -127,16 +103,13 @@ class TrainingSamples:
 
     Attributes
     ----------
-    table : table
-        The agent's rows of the training samples that it holds.
+    table, holdout : table
+        The agent's rows of the training samples and of the hold-out samples that it holds.
     codes : ndarray of shape (n_samples,)
         The class codes of all training samples.
-    held : ndarray of bool, optional
-        Which of the training samples the agent holds; all by default. It abstains on the others.
-    holdout : table, optional
-        The agent's rows of the hold-out samples that it holds.
-    holdout_held : ndarray of bool, optional
-        Which of the hold-out samples it holds; all by default.
+    held, holdout_held : ndarray of bool, optional
+        Which of the training samples and of the hold-out samples the agent holds; all by default. It abstains on the
+        others.
     folds : ndarray of int of shape (n_samples,), optional
         The fold of each training sample, where several are about the same person. By default the agent deals its own
         folds.
@@ -151,16 +124,14 @@ class TrainingSamples:
 
     @cached_property
     def own_codes(self) -> Codes:
-        """The class codes of the samples that the agent holds."""
         return self.codes if self.held is None else self.codes[self.held]
 
     @cached_property
     def own_folds(self) -> NDArray[np.intp] | None:
-        """The folds of the samples that the agent holds."""
         return self.folds if self.folds is None or self.held is None else self.folds[self.held]
 
     @cached_property
-    def can_be_told_apart(self) -> bool:
+    def has_classes(self) -> bool:
         """Whether the samples that the agent holds have at least two classes. Those of the whole task always have."""
         return self.held is None or len(np.unique(self.own_codes)) > 1
 
@@ -176,9 +147,6 @@ class TrainingSamples:
         return own / total if total > 0.0 else np.full(len(own), 1.0 / max(len(own), 1))
 
 
-# An agent: a private table, a learner, and the models it has kept.
-
-
 @dataclass(frozen=True)
 class KeptModel:
     """A model that votes, its weight, and the round it was made in.
@@ -192,8 +160,8 @@ class KeptModel:
     origin: str = ""
 
 
-Retold: TypeAlias = Callable[[KeptModel, Said, slice], Said]
-"""Returns what is told in place of a model's answers, given the kept model, its answers and which rows they are for."""
+ChangesVotes: TypeAlias = Callable[[KeptModel, Said, slice], Said]
+"""Changes a model's answers by chance, given the kept model, its answers and which rows they are for."""
 
 
 class Agent:
@@ -207,8 +175,8 @@ class Agent:
         Its private learner; None for an initiator that has labels alone: it takes no turn, and has no vote.
     honesty : Honesty, optional
         How it finds out where its model is right; on the training samples by default.
-    retelling : Retelling, optional
-        What it tells in place of its models' answers; by default it tells the answers themselves.
+    randomiser : Randomiser, optional
+        Changes its models' answers by chance before anything else is computed from them.
 
     Attributes
     ----------
@@ -219,14 +187,14 @@ class Agent:
     """
 
     def __init__(
-        self, name: str, estimator: Any, honesty: Honesty | None = None, retelling: Retelling | None = None
+        self, name: str, estimator: Any, honesty: Honesty | None = None, randomiser: Randomiser | None = None
     ) -> None:
         self.name = name
         self.models: list[KeptModel] = []
         self.own: OwnVotes | None = None
         self._takes_turns = estimator is not None
         self._learner = Learner(estimator, name, honesty)
-        self._retelling = retelling
+        self._randomiser = randomiser
         self._samples: TrainingSamples | None = None
         self._candidate: KeptModel | None = None
 
@@ -235,7 +203,7 @@ class Agent:
         self.models = []
         self.own = OwnVotes()
         self._candidate = None
-        if self._takes_turns and samples.can_be_told_apart:
+        if self._takes_turns and samples.has_classes:
             self._learner.prepare(samples.table, samples.own_codes, seed, samples.own_folds)
         self._samples = replace(samples, table=None)  # the learner has prepared what it needs from the table
 
@@ -248,7 +216,7 @@ class Agent:
         self._candidate = None
         samples = self._training()
         ignorance = state.ignorance()
-        if not samples.can_be_told_apart:
+        if not samples.has_classes:
             silence, nothing = method.silence(len(ignorance), state.n_classes), np.zeros(len(ignorance), dtype=bool)
             return Answer(silence, state.judge(silence, ignorance, nothing))
         model, reward, verdict = self._tried(turn, state, method, ignorance)
@@ -263,34 +231,33 @@ class Agent:
             said = model.answer(samples.holdout)
         answer = method.holdout_answer(said, samples.holdout_held, state.n_classes)
         return Answer(
-            reward, verdict, answer if self._retelling is None else self._retelling.holdout_answer(turn, answer)
+            reward, verdict, answer if self._randomiser is None else self._randomiser.holdout_answer(turn, answer)
         )
 
-    def take_again(self, turn: Turn, state: RunState, method: Method, kept: KeptModel, said: Answer) -> Answer:
-        """Judge a model of an earlier run by its answers, under the present ignorance; nothing is fitted.
+    def take_again(
+        self, state: RunState, method: Method, kept: KeptModel, reward: Reward, holdout: HoldoutAnswer | None
+    ) -> Answer:
+        """Judge a model of an earlier run by what it answers, under the present ignorance; nothing is fitted.
 
-        Unless the model is useless it becomes a candidate, which :meth:`keep_candidate` keeps. The verdict in ``said``
-        is ignored, and so are the round and the weight in ``kept``.
+        Unless the model is useless it becomes a candidate, which :meth:`keep_candidate` keeps, with its present weight.
         """
         self._candidate = None
-        verdict = method.judge(state, said.reward, state.ignorance(), self._training().held)
+        verdict = method.judge(state, reward, state.ignorance(), self._training().held)
         if verdict.useless:
-            return replace(said, verdict=verdict, holdout=None)
-        self._candidate = replace(kept, round=turn.round, model_weight=verdict.model_weight)
-        return replace(said, verdict=verdict)
+            return Answer(reward, verdict)
+        self._candidate = replace(kept, model_weight=verdict.model_weight)
+        return Answer(reward, verdict, holdout)
 
     def _tried(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward, Verdict]:
-        """Return a model, its reward and its verdict."""
         model, reward = self._fitted(turn, state, method, ignorance)
         held = self._training().held
         if self._learner.afresh:
             return model, reward, method.judge_afresh(state, reward, held)
         verdict = method.judge(state, reward, ignorance, held)
-        # with a retelling, no trust: it is computed from the true rewards, and these are not told
-        return model, reward, verdict if self._retelling is not None else verdict.trusted(self._learner.trust)
+        # where rewards are randomised, no trust: it is computed from the true ones, which are not told
+        return model, reward, verdict if self._randomiser is not None else verdict.trusted(self._learner.trust)
 
     def _fitted(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward]:
-        """Return a model fitted under an ignorance, and its reward."""
         samples = self._training()
         if method.label_epsilon < math.inf:
             when = turn.seed, str(turn), state.n_classes
@@ -308,12 +275,12 @@ class Agent:
             beginning = samples.own(state.beginning().ignorance()) if afresh else None
             model, said = self._learner.fit(samples.own(ignorance), turn.seed, str(turn), n_classes, beginning)
         reward = method.reward(said, samples.own_codes, samples.held, state.n_classes)
-        return model, reward if self._retelling is None else self._retelling.reward(turn, reward, samples.held)
+        return model, reward if self._randomiser is None else self._randomiser.reward(turn, reward, samples.held)
 
     @property
     def _corrects(self) -> bool:
         """Whether the agent corrects what its models have said before, in place of adding to it."""
-        return self._learner.honest and self._learner.boosts and self.own is not None and self.own.told is not None
+        return self._learner.honest and self._learner.boosts and self.own is not None and self.own.votes is not None
 
     def _correction(self, turn: Turn, state: SoftState | VectorState, method: Method) -> tuple[Model, Said]:
         """Return a model that was fitted beside the others' votes, less what the agent's own models have said.
@@ -322,16 +289,16 @@ class Agent:
         """
         samples, n_classes = self._training(), state.n_classes
         assert self.own is not None
-        assert self.own.told is not None
+        assert self.own.votes is not None
         beside: RunState = self.own.taken_out_of(state)
-        told = self.own.told
+        own = self.own.votes
         if samples.held is not None:
-            beside, told = beside.part(samples.held), told[samples.held]
+            beside, own = beside.part(samples.held), own[samples.held]
         model, said = self._learner.fit_boosted(Private(beside, method, turn.seed, str(turn)))
         fine = method.in_private()
         weight = beside.judge(fine.reward(said, samples.own_codes, None, n_classes)).model_weight
         earlier = [(kept.model, kept.model_weight) for kept in self.models if not kept.origin]
-        found = probabilities(weight * confidences(said, n_classes) - told)
+        found = probabilities(weight * confidences(said, n_classes) - own)
         return corrected(model, weight, earlier, n_classes), found
 
     @property
@@ -379,20 +346,21 @@ class Agent:
 
     @property
     def total_weight(self) -> float:
-        """The sum of the weights of its kept models."""
         return sum(kept.model_weight for kept in self.models)
 
     def answers(self, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Said]]:
         """Yield each kept model with what it answers for these rows: class codes, or probabilities (n x K)."""
         return self._answers(self._panels(), table, n_classes)
 
-    def scores(self, table: Any, n_samples: int, n_classes: int, method: Method, told: Retold | None = None) -> Floats:
-        """Return the sum of its weighted votes, ``n_samples x n_classes``; ``told`` may change what a model says."""
+    def scores(
+        self, table: Any, n_samples: int, n_classes: int, method: Method, changed: ChangesVotes | None = None
+    ) -> Floats:
+        """Return the sum of its weighted votes, ``n_samples x n_classes``; perhaps changed by chance."""
         total = np.zeros((n_samples, n_classes))
         panels = self._panels()
         for rows in blocks(n_samples):
             for kept, said in self._answers(panels, take_rows(table, rows), n_classes):
-                method.add_votes(total[rows], said if told is None else told(kept, said, rows), kept.model_weight)
+                method.add_votes(total[rows], said if changed is None else changed(kept, said, rows), kept.model_weight)
         return total
 
     def _panels(self) -> list[tuple[list[KeptModel], Panel]]:

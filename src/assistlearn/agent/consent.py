@@ -23,16 +23,9 @@ from assistlearn.protocol.codec import LONGEST_NAME, shown
 from assistlearn.protocol.ledger import Decision, Ledger, OwnersAnswer, Proof, counted, request_number
 from assistlearn.storage.file_locks import wait_for
 
-# The inbox of an agent's owner: requests for consent that nobody has answered yet, a small file each.
-#
-# ::
-#
-# requests/333806532b0f.json who asks, what for, since when
-#
-# The owner's answers are not kept here but in the ledger: a file that is written or changed by hand lets nobody in.
-# When a request is answered, its file is removed. A request that nobody has answered in time stays until room is
-# needed.
-
+# Requests wait in small files, ``requests/333806532b0f.json``. The owner's answers are not kept there but in the
+# ledger: a file that is written or changed by hand lets nobody in. An answered one is removed. A request that
+# nobody has answered in time stays until room is needed.
 
 MOST = 64
 """The most requests that are kept at a time; half as many of initiators whose name is not proved."""
@@ -51,25 +44,22 @@ NO_LINK, NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
 
 _NAME = re.compile(r"[0-9a-f]{12}\.json")
 
+LARGEST_NUMBER = 2**53
+"""The largest number of samples or rounds in a request for consent. People read these numbers."""
+
+LONGEST_REASON = 500
+"""The most characters of a reason."""
+
+RequestState: TypeAlias = OwnersAnswer | Literal["waiting", "ended", "expired", "withdrawn"]
+"""What the owner has answered. Or: nobody has answered yet (waiting), an approval is over (ended), nobody answered in
+time (expired), or the initiator no longer asks (withdrawn)."""
+
 
 class KeptRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One request, as it came.
+    """One request's file: who asks, what for, what proves the name, about which run, and since when (UTC).
 
-    Attributes
-    ----------
-    initiator, purpose : str
-        Who asks, and what for.
-    proof : {"certificate", "nothing"}
-        What proves the initiator's name.
-    run, method : str
-        The run that the request came with, and the method of that run.
-    n_samples, n_rounds : int
-        How many samples the run would ask about, and its most rounds.
-    since : str
-        When it came, in UTC.
-    ended : {"", "expired", "withdrawn"}
-        Whether the request is over: the initiator was told that it expired, or has withdrawn it. If the initiator asks
-        once more after that, it is a new request.
+    ``ended`` says whether it is over: the initiator was told that it expired, or has withdrawn it. If the initiator
+    asks once more after that, it is a new request.
     """
 
     initiator: str
@@ -84,7 +74,6 @@ class KeptRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     @property
     def number(self) -> str:
-        """The number of the request; there is one for each initiator and purpose."""
         return request_number(self.initiator, self.purpose, self.proof)
 
     def expired(self, now: datetime, answer_within: int) -> bool:
@@ -92,8 +81,34 @@ class KeptRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         return now >= datetime.fromisoformat(self.since) + timedelta(days=answer_within)
 
 
+@dataclass(frozen=True)
+class ConsentRequest:
+    """A request as its owner sees it: its number and state, what it said, and what was answered.
+
+    ``since`` and ``answer_until`` are when it came and when it expires if nobody answers, in UTC. ``by``, ``decided``,
+    ``until`` and ``reason`` say who has answered, when, until when an approval holds, and why; empty where there is
+    nothing to say.
+    """
+
+    request: str
+    state: RequestState
+    initiator: str
+    proof: Proof
+    purpose: str
+    run: str
+    method: str
+    n_samples: int
+    n_rounds: int
+    since: str
+    answer_until: str = ""
+    by: str = ""
+    decided: str = ""
+    until: str = ""
+    reason: str = ""
+
+
 class Inbox:
-    """The requests that wait at one agent.
+    """The requests at one agent, and its owner's answers.
 
     Parameters
     ----------
@@ -101,11 +116,81 @@ class Inbox:
         Where the agent keeps its runs and its ledger.
     answer_within : int
         Days in which a request can be answered.
+    clock : callable, optional
+        Returns the present time.
     """
 
-    def __init__(self, home: Path, answer_within: int) -> None:
+    def __init__(
+        self, home: Path, answer_within: int, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         self.folder = home / "requests"
         self.answer_within = answer_within
+        self._home = home
+        self._clock = clock
+
+    # -- the owner's side: read requests, say yes, say no, take a yes back
+
+    def requests(self) -> tuple[list[ConsentRequest], list[str]]:
+        """Return all requests, the oldest first, and in words what is wrong with files that are no requests."""
+        now = self._clock()
+        decisions = counted(ledger_of(self._home)).decisions
+        kept, damaged = self._files()
+        waiting = [each for each in kept if each.number not in decisions or decisions[each.number].since != each.since]
+        found = [_as_it_waits(each, now, self.answer_within) for each in waiting]
+        again = {each.number for each in waiting}
+        found += [_as_decided(each, now) for each in decisions.values() if each.request not in again]
+        return sorted(found, key=lambda each: (each.since, each.request)), damaged
+
+    def find(self, number: str) -> ConsentRequest:
+        """Return the request with this number, or the only one whose number begins like this."""
+        found, damaged = self.requests()
+        meant = [each for each in found if number and each.request.startswith(number.lower())]
+        if len(meant) == 1:
+            return meant[0]
+        known = ", ".join(each.request for each in found) or "none"
+        what = f"{len(meant)} requests begin with {number!r}" if meant else f"There is no request {number!r}"
+        raise RequestsError(" ".join([f"{what}. The requests are: {known}.", *damaged]))
+
+    def approve(self, request: ConsentRequest, by: str, until: date | None = None) -> Decision:
+        """Approve a request until the end of a day (UTC), or for ever; return the decision as the ledger has it."""
+        if until is not None and until.year > LAST_YEAR:
+            raise SettingsError(
+                f"--until {until} is too far in the future. Leave --until out to consent without an end."
+            )
+        ends = None if until is None else datetime.combine(until + timedelta(days=1), time(), tzinfo=UTC)
+        if ends is not None and ends <= self._clock():
+            raise SettingsError(f"--until {until} is in the past. Name a later day.")
+        if request.state == "withdrawn":
+            raise RequestsError(f"Request {request.request} was withdrawn: {request.initiator!r} no longer asks.")
+        return self._decide(request, "approved", by, "" if ends is None else ends.isoformat(), "")
+
+    def reject(self, request: ConsentRequest, by: str, reason: str) -> Decision:
+        """Reject a request, or take an approval back; return the decision as the ledger has it."""
+        if not reason.strip():
+            raise SettingsError("--reason is empty. The initiator is told the reason: a few words are enough.")
+        _check_words("--reason", reason, LONGEST_REASON)
+        answer: OwnersAnswer = "taken back" if request.state in ("approved", "ended", "taken back") else "rejected"
+        return self._decide(request, answer, by, "", reason)
+
+    def _decide(self, request: ConsentRequest, answer: OwnersAnswer, by: str, until: str, reason: str) -> Decision:
+        _check_words("--by", by, LONGEST_NAME)
+        with self.locked():
+            if self.find(request.request) != request:
+                raise RequestsError(f"Request {request.request} has changed in the meantime. Look at it again.")
+            decision = Decision(
+                request=request.request,
+                answer=answer,
+                by=by,
+                time=self._clock().isoformat(timespec="milliseconds"),
+                **{name: getattr(request, name) for name in KeptRequest.__struct_fields__ if name != "ended"},
+                until=until,
+                reason=reason,
+            )
+            Ledger(ledger_of(self._home), self._clock).decide(decision)
+            self.remove(request.request)  # the ledger has it: a crash before this loses nothing
+        return decision
+
+    # -- the files
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -125,9 +210,9 @@ class Inbox:
         """Return a request; None where there is none of this number."""
         path = self._path(number)
         content = _content(path)
-        return None if content is None else _request(content, path)
+        return None if content is None else _parsed(content, path)
 
-    def all(self) -> tuple[list[KeptRequest], list[str]]:
+    def _files(self) -> tuple[list[KeptRequest], list[str]]:
         """Return all requests, the oldest first, and in words what is wrong with files that are no requests."""
         found, damaged = [], []
         for path in sorted(self.folder.glob("*.json")):
@@ -147,9 +232,10 @@ class Inbox:
         """Write the file of a request, new or changed. After a crash, either the old or the new file is there."""
         storage.write_json(self._path(request.number), msgspec.structs.asdict(request))
 
-    def add(self, request: KeptRequest, now: datetime) -> None:
+    def add(self, request: KeptRequest) -> None:
         """Keep a new request if there is room. Requests that are over are removed for it, but none that still waits."""
-        there, damaged = self.all()
+        now = self._clock()
+        there, damaged = self._files()
         there = [each for each in there if each.number != request.number]
         open_ = [each for each in there if not each.ended and not each.expired(now, self.answer_within)]
         if sum(each.initiator == request.initiator for each in open_) >= MOST_OF_ONE:
@@ -185,7 +271,7 @@ def _content(path: Path) -> bytes | None:
         raise _damaged(path, f"{why}, and is not read") from None
 
 
-def _request(content: bytes, path: Path) -> KeptRequest:
+def _parsed(content: bytes, path: Path) -> KeptRequest:
     if len(content) > LARGEST:
         raise _damaged(path, f"it has more than {LARGEST:,} bytes")
     try:
@@ -205,15 +291,43 @@ def _damaged(path: Path, why: str) -> RequestsError:
     )
 
 
+def _as_it_waits(kept: KeptRequest, now: datetime, answer_within: int) -> ConsentRequest:
+    """Return a request that nobody has answered."""
+    state: RequestState = "waiting"
+    if kept.ended == "withdrawn":
+        state = "withdrawn"
+    elif kept.ended or kept.expired(now, answer_within):
+        state = "expired"
+    until = datetime.fromisoformat(kept.since) + timedelta(days=answer_within)
+    said = {name: value for name, value in msgspec.structs.asdict(kept).items() if name != "ended"}
+    return ConsentRequest(kept.number, state, **said, answer_until=until.isoformat(timespec="milliseconds"))
+
+
+def _as_decided(decision: Decision, now: datetime) -> ConsentRequest:
+    said = {name: getattr(decision, name) for name in KeptRequest.__struct_fields__ if name != "ended"}
+    return ConsentRequest(
+        decision.request,
+        "ended" if decision.ended(now) else decision.answer,
+        **said,
+        by=decision.by,
+        decided=decision.time,
+        until=decision.until,
+        reason=decision.reason,
+    )
+
+
+def _check_words(flag: str, text: str, longest: int) -> None:
+    if shown(text, longest) != text:
+        raise SettingsError(
+            f"{flag} {shown(text, 40)!r}: use at most {longest} characters, on one line, and only readable text."
+        )
+
+
 # Whether a run is allowed: by the owner's file, or by the owner's consent. Initiators not in the file ask for it.
 #
-# Only an entry of the ledger is an approval (:mod:`assistlearn.protocol.ledger`). It is looked up before every
-# answer, so a decision holds from the next request on, without a restart. It is for one initiator and one purpose. It
-# holds only if the initiator's name is proved in the same way as when the owner decided.
-
-
-LARGEST_NUMBER = 2**53
-"""The largest number of samples or rounds in a request for consent. People read these numbers."""
+# Only an entry of the ledger is an approval. It is looked up before every answer, so a decision holds from the next
+# request on, without a restart. It is for one initiator and one purpose, and holds only if the initiator's name is
+# proved in the same way as when the owner decided.
 
 
 class Permission:
@@ -235,7 +349,7 @@ class Permission:
         self._own = own
         self._ledger = ledger
         self._clock = clock
-        self._inbox = Inbox(own.home, own.answer_within)
+        self._inbox = Inbox(own.home, own.answer_within, clock)
 
     def check(self, opening: m.Open, asker: str | None) -> None:
         """Raise if the agent's owner does not, or no longer, allow a run; ``asker`` is the proved name, or None."""
@@ -253,7 +367,9 @@ class Permission:
 
     def _check_learner(self, initiator: str) -> None:
         own = self._own
-        if own.estimator is None and own.features is not None and initiator != own.name:  # a door has no features
+        if (
+            own.estimator is None and own.features is not None and initiator != own.name
+        ):  # holdings without a table have no features
             raise RefusedError(f"Agent {self._own.name!r} has only labels, and no learner: it can help nobody.")
 
     def knows(self, asker: str) -> bool:
@@ -297,8 +413,8 @@ class Permission:
         """
         now = self._clock()
         if kept is None or kept.ended:
-            kept = _request_of_permission(proposal, proof, now)
-            self._inbox.add(kept, now)
+            kept = _request(proposal, proof, now)
+            self._inbox.add(kept)
         elif kept.expired(now, self._inbox.answer_within):
             self._inbox.keep(msgspec.structs.replace(kept, ended="expired"))
             text = f"{self._inbox.answer_within} days"
@@ -357,7 +473,7 @@ def _check_proposal(proposal: m.Propose) -> None:
             )
 
 
-def _request_of_permission(proposal: m.Propose, proof: Proof, now: datetime) -> KeptRequest:
+def _request(proposal: m.Propose, proof: Proof, now: datetime) -> KeptRequest:
     return KeptRequest(
         initiator=proposal.initiator,
         purpose=proposal.purpose,
@@ -374,183 +490,3 @@ def _decided(proposal: m.Propose, decision: Decision) -> m.Consent:
     state: m.ConsentState = "allowed" if decision.answer == "approved" else "rejected"
     said = {"request": decision.request, "since": decision.since, "text": decision.reason}
     return m.Consent(run=proposal.run, state=state, **said)
-
-
-# What an agent's owner does with requests for consent: read them, say yes, say no, take a yes back.
-
-
-RequestState: TypeAlias = OwnersAnswer | Literal["waiting", "ended", "expired", "withdrawn"]
-"""What the owner has answered. Or: nobody has answered yet (waiting), an approval is over (ended), nobody answered in
-time (expired), or the initiator no longer asks (withdrawn)."""
-
-LONGEST_REASON = 500
-"""The most characters of a reason."""
-
-
-@dataclass(frozen=True)
-class RequestStanding:
-    """A request, and its state.
-
-    Attributes
-    ----------
-    request, state : str
-        Its number, and its state.
-    initiator, proof, purpose : str
-        Who asks, what proves the name, and what for.
-    run, method, n_samples, n_rounds : str, str, int, int
-        What the request said about the run that it came with.
-    since, answer_until : str
-        When it came, and when it expires if nobody answers, in UTC.
-    by, decided, until, reason : str
-        Who has answered, when, until when an approval holds, and why; empty where there is nothing to say.
-    """
-
-    request: str
-    state: RequestState
-    initiator: str
-    proof: Proof
-    purpose: str
-    run: str
-    method: str
-    n_samples: int
-    n_rounds: int
-    since: str
-    answer_until: str = ""
-    by: str = ""
-    decided: str = ""
-    until: str = ""
-    reason: str = ""
-
-
-class OwnersDesk:
-    """The owner's side of the inbox.
-
-    Parameters
-    ----------
-    home : path
-        Where the agent keeps its runs, its ledger and its inbox.
-    answer_within : int
-        Days in which a request can be answered.
-    clock : callable, optional
-        Returns the present time.
-    """
-
-    def __init__(
-        self, home: Path, answer_within: int, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
-        self._home = home
-        self._inbox = Inbox(home, answer_within)
-        self._clock = clock
-
-    def requests(self) -> tuple[list[RequestStanding], list[str]]:
-        """Return all requests, the oldest first, and in words what is wrong with files that are no requests."""
-        decisions = counted(ledger_of(self._home)).decisions
-        kept, damaged = self._inbox.all()
-        waiting = [each for each in kept if each.number not in decisions or decisions[each.number].since != each.since]
-        found = [self._kept(each) for each in waiting]
-        again = {each.number for each in waiting}
-        found += [self._decided(each) for each in decisions.values() if each.request not in again]
-        return sorted(found, key=lambda each: (each.since, each.request)), damaged
-
-    def find(self, number: str) -> RequestStanding:
-        """Return the request with this number, or the only one whose number begins like this."""
-        found, damaged = self.requests()
-        meant = [each for each in found if number and each.request.startswith(number.lower())]
-        if len(meant) == 1:
-            return meant[0]
-        known = ", ".join(each.request for each in found) or "none"
-        what = f"{len(meant)} requests begin with {number!r}" if meant else f"There is no request {number!r}"
-        raise RequestsError(" ".join([f"{what}. The requests are: {known}.", *damaged]))
-
-    def approve(self, standing: RequestStanding, by: str, until: date | None = None) -> Decision:
-        """Approve a request until the end of a day (UTC), or for ever; return the decision as the ledger has it."""
-        if until is not None and until.year > LAST_YEAR:
-            raise SettingsError(
-                f"--until {until} is too far in the future. Leave --until out to consent without an end."
-            )
-        ends = None if until is None else datetime.combine(until + timedelta(days=1), time(), tzinfo=UTC)
-        if ends is not None and ends <= self._clock():
-            raise SettingsError(f"--until {until} is in the past. Name a later day.")
-        if standing.state == "withdrawn":
-            raise RequestsError(f"Request {standing.request} was withdrawn: {standing.initiator!r} no longer asks.")
-        return self._decide(standing, "approved", by, "" if ends is None else ends.isoformat(), "")
-
-    def reject(self, standing: RequestStanding, by: str, reason: str) -> Decision:
-        """Reject a request, or take an approval back; return the decision as the ledger has it."""
-        if not reason.strip():
-            raise SettingsError("--reason is empty. The initiator is told the reason: a few words are enough.")
-        _check_words("--reason", reason, LONGEST_REASON)
-        answer: OwnersAnswer = "taken back" if standing.state in ("approved", "ended", "taken back") else "rejected"
-        return self._decide(standing, answer, by, "", reason)
-
-    def _decide(self, standing: RequestStanding, answer: OwnersAnswer, by: str, until: str, reason: str) -> Decision:
-        _check_words("--by", by, LONGEST_NAME)
-        with self._inbox.locked():
-            if self.find(standing.request) != standing:
-                raise RequestsError(f"Request {standing.request} has changed in the meantime. Look at it again.")
-            decision = Decision(
-                request=standing.request,
-                answer=answer,
-                initiator=standing.initiator,
-                purpose=standing.purpose,
-                proof=standing.proof,
-                by=by,
-                time=self._clock().isoformat(timespec="milliseconds"),
-                since=standing.since,
-                run=standing.run,
-                method=standing.method,
-                n_samples=standing.n_samples,
-                n_rounds=standing.n_rounds,
-                until=until,
-                reason=reason,
-            )
-            Ledger(ledger_of(self._home), self._clock).decide(decision)
-            self._inbox.remove(standing.request)  # the ledger has it: a crash before this loses nothing
-        return decision
-
-    def _kept(self, kept: KeptRequest) -> RequestStanding:
-        state: RequestState = "waiting"
-        if kept.ended == "withdrawn":
-            state = "withdrawn"
-        elif kept.ended or kept.expired(self._clock(), self._inbox.answer_within):
-            state = "expired"
-        until = datetime.fromisoformat(kept.since) + timedelta(days=self._inbox.answer_within)
-        return RequestStanding(
-            kept.number,
-            state,
-            kept.initiator,
-            kept.proof,
-            kept.purpose,
-            kept.run,
-            kept.method,
-            kept.n_samples,
-            kept.n_rounds,
-            kept.since,
-            until.isoformat(timespec="milliseconds"),
-        )
-
-    def _decided(self, decision: Decision) -> RequestStanding:
-        state: RequestState = "ended" if decision.ended(self._clock()) else decision.answer
-        return RequestStanding(
-            decision.request,
-            state,
-            decision.initiator,
-            decision.proof,
-            decision.purpose,
-            decision.run,
-            decision.method,
-            decision.n_samples,
-            decision.n_rounds,
-            decision.since,
-            by=decision.by,
-            decided=decision.time,
-            until=decision.until,
-            reason=decision.reason,
-        )
-
-
-def _check_words(flag: str, text: str, longest: int) -> None:
-    if shown(text, longest) != text:
-        raise SettingsError(
-            f"{flag} {shown(text, 40)!r}: use at most {longest} characters, on one line, and only readable text."
-        )

@@ -32,9 +32,6 @@ from assistlearn.tables.settings import (
 )
 from assistlearn.toml import Count, Places, Text, from_toml, read_toml_file
 
-# What an agent's owner allows: who may start runs with it, for what, how much, until when.
-
-
 MIN_EFFECTIVE = 3
 """On how many people the ignorance must lie for an agent to take a turn, where its owner says nothing else."""
 
@@ -46,7 +43,7 @@ Most: TypeAlias = Count | Annotated[str, Meta(pattern=r"\Anone\Z", description='
 
 
 class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The table ``[allow]`` of an agent's file.
+    """The table ``[allow]`` of an agent's file: who may start runs with it, for what, how much, until when.
 
     Attributes
     ----------
@@ -56,13 +53,10 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The purpose that a run must state, word for word. None: any.
     unknown : {"ask", "refuse"} or None
         What happens to a run of another initiator, or for another purpose: its request waits for the owner's consent
-        (:mod:`assistlearn.agent.consent`), or it is refused. None, where the file does not say, is ``"ask"``.
-    answer_within : int
-        Days in which such a request can be answered before it expires.
+        (within ``answer_within`` days), or it is refused. None, where the file does not say, is ``"ask"``.
     max_runs, max_turns, max_total_turns, max_ids_a_day, max_total_ids, max_votes_a_day, max_total_votes, \
     max_total_bits : int, "none" or None
-        How much one initiator may ask for; :mod:`assistlearn.agent.limits` says what is counted, and what holds where
-        the file does not say.
+        How much one initiator may ask for; :mod:`assistlearn.agent.limits` says what holds where the file does not say.
     max_samples : int, "none" or None
         The most samples of one run, of one alignment and of one prediction.
     min_people : int, "none" or None
@@ -129,7 +123,6 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return str(self.expires)
 
     def expired(self, now: dt.datetime) -> bool:
-        """Return whether the permission has expired at this moment, which must have a time zone."""
         return self.expires is not None and now >= self.expires
 
 
@@ -147,15 +140,12 @@ def _moment(value: object) -> dt.datetime | None:
     return None
 
 
-# What an agent's owner lets others be told about each person: the table ``[privacy]`` of its file.
-
-
 Epsilon: TypeAlias = Annotated[float, Meta(gt=0.0, le=LARGEST_EPSILON)]
 Positive: TypeAlias = Annotated[float, Meta(gt=0.0)]
 
 
 class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The table ``[privacy]`` of an agent's file. A rule is None where the file does not say.
+    """The table ``[privacy]`` of an agent's file: what others may be told about each person. None: no rule.
 
     Attributes
     ----------
@@ -169,11 +159,10 @@ class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         How many of a run's training samples this agent must hold, in all and of each class that it holds any of.
     methods : tuple of str or None
         The methods of runs in which this agent takes part.
-    randomise : float or None
+    randomise, max_epsilon : float or None
         The epsilon of randomised response on what is told about a person: on one-bit rewards, and on the classes that a
-        model answers for hold-out samples and in prediction.
-    max_epsilon : float or None
-        The most that these epsilons may sum to, for one initiator and any one person, over all its runs.
+        model answers for hold-out samples and in prediction. And the most that these epsilons may sum to, for one
+        initiator and any one person, over all its runs.
     max_label_epsilon : float or None
         In an initiator's file: how much helpers may be told about any one person's label, over all runs.
     told_labels : {"stay", "afresh"}
@@ -230,9 +219,6 @@ class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 )
 
 
-# The keys of an agent's file, as its owner writes them; ``docs/reference/agent-file.md`` says what they mean.
-
-
 AgentName = Annotated[
     str,
     Meta(
@@ -252,22 +238,14 @@ LearnerName = Annotated[Name, Meta(examples=["sklearn.tree.DecisionTreeClassifie
 
 
 class LearnerDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which learner an agent uses.
-
-    Attributes
-    ----------
-    kind : str
-        A class, ``"sklearn.tree.DecisionTreeClassifier"``, or a function that makes one, ``"module:function"``.
-    parameters : mapping
-        What the class or function is called with.
-    """
+    """A class, ``"sklearn.tree.DecisionTreeClassifier"``, or a function that makes a learner, ``"module:function"``."""
 
     kind: Annotated[Text, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
     parameters: Mapping[str, Any] = {}
 
 
 class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Every key that an agent's file may have. Paths are relative to the file."""
+    """Every key of an agent's file; ``docs/reference/agent-file.md`` says what they mean. Paths are relative to it."""
 
     name: AgentName
     table: TablePlace | None = None
@@ -305,7 +283,6 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     @property
     def id_columns(self) -> tuple[str, ...]:
-        """The columns that make up an id."""
         return (self.id,) if isinstance(self.id, str) else self.id
 
     def _check_id(self) -> None:
@@ -422,9 +399,6 @@ def _refuse_empty(key: str, value: object) -> None:
         )
 
 
-# An agent as its owner describes it, in a small TOML file.
-
-
 @dataclass(frozen=True)
 class AgentDescription(TableDescription):
     """What an agent's file says; nothing has been opened, imported or created yet.
@@ -433,8 +407,6 @@ class AgentDescription(TableDescription):
     ----------
     file : Path
         The file itself. Relative paths in it are relative to its folder.
-    name : str
-        What the others call the agent.
     learners : tuple of LearnerDescription
         Its learner; where there are several, the best of them on its own samples. None at an initiator that has labels
         alone and takes no turns.
@@ -442,12 +414,8 @@ class AgentDescription(TableDescription):
         The folder for its models and runs.
     secret : Path or None
         The file with the secret that all agents of a run share, for matching ids by keyed hashes.
-    allow : Allowance or None
-        What the owner allows. None: the file says nothing about it.
-    privacy : PrivacyRules or None
-        What the owner lets others be told about each person. None: the file says nothing about it.
-    moved_columns : {"refuse", "accept"}
-        Whether the agent votes although columns of its table have moved far since training.
+
+    The others are the keys of the file: see ``docs/reference/agent-file.md``.
     """
 
     file: Path
@@ -461,12 +429,10 @@ class AgentDescription(TableDescription):
 
     @property
     def is_initiator(self) -> bool:
-        """Whether it has labels."""
         return self.label is not None
 
     @property
     def is_label_only(self) -> bool:
-        """Whether it has labels but no learner: it takes no turns."""
         return not self.has_learner
 
 
@@ -504,30 +470,21 @@ def parse_description(values: Mapping[str, Any], file: Path) -> AgentDescription
 
 
 def _described(keys: AgentKeys, places: Places) -> AgentDescription:
+    as_written = {name: getattr(keys, name) for name in AgentKeys.__struct_fields__ if name not in _RESOLVED}
     return AgentDescription(
+        **as_written,
         file=places.file,
-        name=keys.name,
         table=_table(keys, places.file.parent),
         id=keys.id_columns,
-        id_case=keys.id_case,
-        duplicates=keys.duplicates,
-        label=keys.label,
-        weight=keys.weight,
-        person=keys.person,
-        features=keys.features,
         has_learner=bool(keys.learner),
         learners=_learners(keys.learner),
-        preprocessing=keys.preprocessing,
         models=keys.models or places.file.parent / f"{keys.name}-models",
-        secret=keys.secret,
-        allow=keys.allow,
-        privacy=keys.privacy,
-        moved_columns=keys.moved_columns,
-        read_seconds=keys.read_seconds,
-        local_server=keys.local_server,
-        reading=keys.reading,
         places=places,
     )
+
+
+_RESOLVED = ("table", "separator", "query", "database", "id", "learner", "models")
+"""The keys that are not taken over as they are written."""
 
 
 def _learners(

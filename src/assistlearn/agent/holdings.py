@@ -31,8 +31,6 @@ from assistlearn.protocol import messages as m
 from assistlearn.tables.schema import Schema
 from assistlearn.tables.table import distributions, moved
 
-# What an agent has, and never shows.
-
 
 @dataclass(frozen=True)
 class Holdings:
@@ -40,23 +38,18 @@ class Holdings:
 
     Attributes
     ----------
-    name : str
-        The agent's name.
     estimator : classifier or None
         Its learner, preprocessing included; None for an initiator that has labels alone.
-    ids : Ids
-        The ids of its table.
-    features : table
-        Its features, with rows in the order of the ids; without columns where there is no learner.
+    ids, features : Ids, table
+        The ids of its table, and its features in the same order; without columns where there is no learner.
     home : path
         Where it keeps its runs and its ledger.
     secret : bytes, optional
         The secret that it shares with the other agents for alignment by keyed hashes.
     allow : callable, optional
         Given the opening of a run, raises ``RefusedError`` if the agent does not allow it, or ``NoConsentError`` if its
-        owner can be asked for consent. It is called before every answer, except to ``Forget``.
-    answer_within : int, default=14
-        Days in which its owner can answer a request for consent before the request expires.
+        owner can be asked for consent (and answers within ``answer_within`` days). It is called before every answer,
+        except to ``Forget``.
     limits : OwnerLimits, optional
         How much may be asked of it. None: any amount, as where all agents are on one machine of one owner.
     privacy : PrivacyKeeper, optional
@@ -123,9 +116,6 @@ class Holdings:
         return self.read_as(schema)
 
 
-# From an agent's file to what the agent has: table, learner, secret, and what its owner allows.
-
-
 MIN_SECRET = 16
 """Bytes that a shared secret must have at least."""
 
@@ -163,7 +153,7 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
     )
 
 
-def door_of(description: AgentDescription) -> Holdings:
+def holdings_without_table(description: AgentDescription) -> Holdings:
     """Return holdings without a table, to answer askers that are not allowed anything.
 
     Requests are recorded and refused with the same words as by the agent itself; a run of the past can be forgotten.
@@ -190,7 +180,7 @@ def _keeper(description: AgentDescription, ids: Ids) -> PrivacyKeeper:
 
 
 def _nobody(name: str) -> Callable[[m.Open], None]:
-    """Return a check that refuses every opening: the file does not say who may ask. Mostly it is an initiator's."""
+    """Return a check that refuses every opening: the file, mostly an initiator's, does not say who may ask."""
 
     def refuse(opening: m.Open) -> None:
         raise RefusedError(
@@ -210,7 +200,6 @@ def _read_as(agent: LoadedAgent, schema: Mapping[str, Any]) -> Any:
 
 
 def secret_of(description: AgentDescription) -> bytes | None:
-    """Return the secret that an agent's file names; None where it names none."""
     if description.secret is None:
         return None
     try:
@@ -250,9 +239,6 @@ def gate(
             raise unknown(f"Agent {name!r} works for the purpose {allowance.purpose!r} only, not {opening.purpose!r}.")
 
     return check
-
-
-# Whether columns of an agent's table have moved: whether their values are far from those in training.
 
 
 def moved_columns(own: Holdings, store: RunStore) -> list[str]:

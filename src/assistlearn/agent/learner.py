@@ -21,29 +21,19 @@ from assistlearn.extras import install_line
 
 
 def make_learner(description: AgentDescription) -> Any:
-    """Return the unfitted learner that an agent's file names.
+    """Return the unfitted learner that an agent's file names; None where it names none.
 
-    Parameters
-    ----------
-    description : AgentDescription
-        The kind of each of its ``learners`` is a class (``"sklearn.tree.DecisionTreeClassifier"``) or a function that
-        returns a classifier (``"module:function"``). The module is looked for among the installed ones, then beside the
-        file. Several become one learner that uses the best of them (:class:`~assistlearn.learners.BestOf`). Without
-        any, the result is None.
+    The kind of each of its ``learners`` is a class (``"sklearn.tree.DecisionTreeClassifier"``) or a function that
+    returns a classifier (``"module:function"``). The module is looked for among the installed ones, then beside the
+    file. Several become one learner that uses the best of them (:class:`~assistlearn.learners.BestOf`).
+    ``LearnerError`` is raised for one that cannot be imported, refuses its parameters, or is not a classifier.
 
-    Raises
-    ------
-    LearnerError
-        A learner cannot be imported, refuses its parameters, or is not a classifier.
-
-    Examples
-    --------
     >>> from assistlearn.agent.file import parse_description
     >>> learner = {"kind": "sklearn.tree.DecisionTreeClassifier", "parameters": {"max_depth": 3}}
     >>> make_learner(parse_description({"name": "a", "table": "a.csv", "id": "id", "learner": learner}, Path("a.toml")))
     DecisionTreeClassifier(max_depth=3)
     """
-    made = [_Maker(description, learner).make() for learner in description.learners]
+    made = [_make(description, learner) for learner in description.learners]
     if len(made) < 2:
         return made[0] if made else None
     from assistlearn.learners.best_of import BestOf  # imports scikit-learn, which is slow
@@ -51,110 +41,82 @@ def make_learner(description: AgentDescription) -> Any:
     return BestOf(made)
 
 
-class _Maker:
-    """Makes one learner of an agent, and says where in its file something is wrong."""
+def _make(description: AgentDescription, named: LearnerDescription) -> Any:
+    def error(message: str, parameter: str | None = None) -> LearnerError:
+        inside = ("kind",) if parameter is None else ("parameters", parameter)
+        return LearnerError(f"{description.places('learner', *inside)}: {message}")
 
-    def __init__(self, description: AgentDescription, learner: LearnerDescription) -> None:
-        self._description = description
-        self._kind = learner.kind
-        self._parameters = dict(learner.parameters)
-
-    def make(self) -> Any:
-        learner = self._call(self._find())
-        what = _what_is(learner)
-        if what != "a classifier":
-            raise self._error(
-                f"learner {self._kind!r} gives {learner!r}, which is {what}. Name a scikit-learn classifier, or a "
-                "function that returns one."
-            )
-        self._check_values(learner)
-        self._refuse_memory(learner)
-        return learner
-
-    def _find(self) -> Callable[..., Any]:
-        module_name, separator, name = self._kind.partition(":")
-        if not separator:
-            module_name, _, name = self._kind.rpartition(".")
-        if not module_name or not name:
-            raise self._error(
-                f"learner {self._kind!r} does not say where it is. Write a class with its module, "
-                '"sklearn.tree.DecisionTreeClassifier", or "module:function".'
-            )
-        module = self._import(module_name)
-        found: Callable[..., Any] | None = getattr(module, name, None)
-        if found is None:
-            raise self._error(
-                f"module {module_name!r} has no {name!r}.{did_you_mean(name, dir(module))} Correct the learner's name."
-            )
-        if not separator and not isinstance(found, type):
-            raise self._error(
-                f"{self._kind!r} is not a class. If it is a function that makes a learner, write "
-                f'"{module_name}:{name}".'
-            )
-        if not callable(found):
-            raise self._error(f"{self._kind!r} cannot be called. Name a function that returns a classifier.")
-        return found
-
-    def _import(self, name: str) -> ModuleType:
-        try:
-            return _import_named(name, self._description.file.parent / f"{name}.py")
-        except ModuleNotFoundError as error:
-            missing = error.name or name
-            top = missing.partition(".")[0]
-            install = (
-                f"install it: {install_line(top)}"
-                if top == "xgboost"
-                else f"install the package that has it, or put {name}.py beside the agent's file"
-            )
-            raise self._error(
-                f"learner {self._kind!r}: there is no module {missing!r}. Correct the name, or {install}."
-            ) from error
-        except Exception as error:
-            raise self._error(
-                f"learner {self._kind!r}: importing {name!r} failed with {type(error).__name__}: {error}. "
-                "Correct the module."
-            ) from error
-
-    def _call(self, maker: Callable[..., Any]) -> Any:
-        taken = _parameters_of(maker)
-        for name in self._parameters:
-            if taken is not None and name not in taken:
-                raise self._error(
-                    f"learner {self._kind!r} has no parameter {name!r}.{did_you_mean(name, taken)} Correct it.",
-                    name,
-                )
-        try:
-            return maker(**self._parameters)
-        except Exception as error:
-            raise self._error(
-                f"learner {self._kind!r} refuses its parameters {self._parameters!r}: {type(error).__name__}: {error}. "
-                "Correct them under [learner.parameters]."
-            ) from error
-
-    def _check_values(self, learner: Any) -> None:
-        """Check the parameters' values now. Estimators of scikit-learn would check them only when they are fitted."""
-        if not hasattr(learner, "_parameter_constraints"):
-            return
+    kind, parameters = named.kind, dict(named.parameters)
+    maker = _find(kind, description.file.parent, error)
+    taken = _parameters_of(maker)
+    for name in parameters:
+        if taken is not None and name not in taken:
+            raise error(f"learner {kind!r} has no parameter {name!r}.{did_you_mean(name, taken)} Correct it.", name)
+    try:
+        learner = maker(**parameters)
+    except Exception as problem:
+        raise error(
+            f"learner {kind!r} refuses its parameters {parameters!r}: {type(problem).__name__}: {problem}. "
+            "Correct them under [learner.parameters]."
+        ) from problem
+    what = _what_is(learner)
+    if what != "a classifier":
+        raise error(
+            f"learner {kind!r} gives {learner!r}, which is {what}. Name a scikit-learn classifier, or a function that "
+            "returns one."
+        )
+    if hasattr(learner, "_parameter_constraints"):  # scikit-learn would check the values only when it is fitted
         try:
             learner._validate_params()
-        except ValueError as error:
-            named = [name for name in self._parameters if f"{name!r} parameter" in str(error)]
-            raise self._error(f"learner {self._kind!r} refuses a parameter: {error}", *named[:1]) from error
+        except ValueError as problem:
+            refused = [name for name in parameters if f"{name!r} parameter" in str(problem)]
+            raise error(f"learner {kind!r} refuses a parameter: {problem}", *refused[:1]) from problem
+    # a learner that keeps what it has computed in a folder would read pickles from there
+    for name, value in learner.get_params(deep=True).items() if hasattr(learner, "get_params") else ():
+        if name.rpartition("__")[2] == "memory" and value is not None:
+            raise error(
+                f"learner {kind!r} has {name} = {value!r}: it would keep what it learns from the table in that folder, "
+                "as pickles, and run whatever somebody puts there. Leave it out."
+            )
+    return learner
 
-    def _refuse_memory(self, learner: Any) -> None:
-        """Refuse a learner that keeps what it has computed in a folder: it would read pickles from there."""
-        parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
-        for name, value in parameters.items():
-            if name.rpartition("__")[2] == "memory" and value is not None:
-                raise self._error(
-                    f"learner {self._kind!r} has {name} = {value!r}: it would keep what it learns from the table in "
-                    "that folder, as pickles, and run whatever somebody puts there. Leave it out."
-                )
 
-    def _error(self, message: str, parameter: str | None = None) -> LearnerError:
-        inside = () if parameter is None else ("parameters", parameter)
-        place = self._description.places("learner", *(inside or ("kind",)))
-        return LearnerError(f"{place}: {message}")
+def _find(kind: str, folder: Path, error: Callable[[str], LearnerError]) -> Callable[..., Any]:
+    """Return the class or function of this name."""
+    module_name, separator, name = kind.partition(":")
+    if not separator:
+        module_name, _, name = kind.rpartition(".")
+    if not module_name or not name:
+        raise error(
+            f"learner {kind!r} does not say where it is. Write a class with its module, "
+            '"sklearn.tree.DecisionTreeClassifier", or "module:function".'
+        )
+    try:
+        module = _import_named(module_name, folder / f"{module_name}.py")
+    except ModuleNotFoundError as problem:
+        missing = problem.name or module_name
+        top = missing.partition(".")[0]
+        install = (
+            f"install it: {install_line(top)}"
+            if top == "xgboost"
+            else f"install the package that has it, or put {module_name}.py beside the agent's file"
+        )
+        raise error(f"learner {kind!r}: there is no module {missing!r}. Correct the name, or {install}.") from problem
+    except Exception as problem:
+        raise error(
+            f"learner {kind!r}: importing {module_name!r} failed with {type(problem).__name__}: {problem}. "
+            "Correct the module."
+        ) from problem
+    found: Callable[..., Any] | None = getattr(module, name, None)
+    if found is None:
+        raise error(
+            f"module {module_name!r} has no {name!r}.{did_you_mean(name, dir(module))} Correct the learner's name."
+        )
+    if not separator and not isinstance(found, type):
+        raise error(f'{kind!r} is not a class. If it is a function that makes a learner, write "{module_name}:{name}".')
+    if not callable(found):
+        raise error(f"{kind!r} cannot be called. Name a function that returns a classifier.")
+    return found
 
 
 def _what_is(learner: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -14,8 +14,8 @@ import msgspec
 
 from assistlearn import storage
 from assistlearn.agent.file import Allowance
-from assistlearn.agent.store import RunStore, run_folder, runs_at
-from assistlearn.agent.told import ALL_SPENT, PeopleTold, ToldBook
+from assistlearn.agent.store import RunStore, runs_at
+from assistlearn.agent.told import ALL, ALL_SPENT, PeopleTold, ToldBook
 from assistlearn.errors import AssistLearnError, LedgerError, RefusedError, RunError, SitsOutError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import (
@@ -33,19 +33,159 @@ from assistlearn.protocol.ledger import (
 )
 from assistlearn.protocol.messages import type_of
 
-# Copies of what the ledger counts for each initiator, kept in two other places, so that a lost ledger is noticed.
-#
-# ::
-#
-# told/<digest of the name>.json in the agent's home: stays when a run is forgotten runs/NAME/counted.json with the
-# run: stays when ``told/`` is lost
-#
-# A copy is written after its entry and before the answer leaves. It names an entry of the ledger: a ledger without
-# this entry is older, or another. So the ledger, the book of what was told
-# (:mod:`assistlearn.agent.told`) and the runs hold each other: whichever is lost or restored alone,
-# another knows of more, and the agent tells nothing. If all of them are lost or restored together, nothing here can
-# show it. The ledgers of the initiators still can.
+# The ledger counts, for each initiator by itself and for ever: forgetting a run does not reduce the count. To add a
+# limit, add a line to ``KINDS`` and a key of the same name to ``Allowance``. To count something new, add a line to the
+# ledger's ``UNITS``.
 
+MIN_PEOPLE = 20
+"""The default for the fewest training samples that the agent must hold: as many as two agents must share anyway."""
+
+OVER: dict[Span, str] = {"all": "in all", "day": "a day", "run": "in one run"}
+
+ANSWERED_IN_BITS = (type_of(m.TakeTurn), type_of(m.TakeAgain), type_of(m.Predict))
+"""Requests that are refused when no bits are left for the answer."""
+
+
+@dataclass(frozen=True)
+class LimitKind:
+    """One kind of limit that an owner can set: its key in ``[allow]``, what is counted, and over which time.
+
+    ``default`` returns how much is allowed if the owner does not say, given the number of rows of the table; None for
+    any amount.
+    """
+
+    key: str
+    unit: str
+    span: Span
+    default: Callable[[int], int | None]
+
+
+KINDS = (
+    LimitKind("max_runs", "runs", "all", lambda rows: 100),
+    LimitKind("max_turns", "turns", "run", lambda rows: 100),
+    LimitKind("max_total_turns", "turns", "all", lambda rows: None),
+    LimitKind("max_ids_a_day", "ids", "day", lambda rows: max(10_000, 10 * rows)),
+    LimitKind("max_total_ids", "ids", "all", lambda rows: max(1_000_000, 1_000 * rows)),
+    LimitKind("max_votes_a_day", "votes", "day", lambda rows: max(10_000, 10 * rows)),
+    LimitKind("max_total_votes", "votes", "all", lambda rows: max(1_000_000, 1_000 * rows)),
+    LimitKind("max_total_bits", "bits", "all", lambda rows: None),
+)
+"""Every limit on what is counted. A day has room for ten times the people in the table. That is enough to train and to
+predict, to begin again after an interruption, and for an initiator that knows more people. The totals have room for
+years of such days."""
+
+
+class OwnerLimits:
+    """How much an owner lets others ask of an agent whose table has so many rows.
+
+    >>> limits = OwnerLimits("lab", Allowance(("clinic",), max_runs=5, max_turns="none"), rows=1_000)
+    >>> limits.most
+    {'max_runs': 5, 'max_ids_a_day': 10000, 'max_total_ids': 1000000, 'max_votes_a_day': 10000,
+     'max_total_votes': 1000000}
+    >>> limits.check_samples(1_000_000)
+    """
+
+    def __init__(self, agent: str, allowance: Allowance, rows: int) -> None:
+        self.initiators = allowance.initiators
+        self._agent = agent
+        most = {kind.key: _number(getattr(allowance, kind.key), kind.default(rows)) for kind in KINDS}
+        self.most = {key: amount for key, amount in most.items() if amount is not None}
+        self._max_samples = _number(allowance.max_samples, None)
+        self._min_people = _number(allowance.min_people, MIN_PEOPLE)
+
+    @property
+    def most_samples(self) -> int | None:
+        """How many samples can be asked about at once; None where nothing bounds them."""
+        bounds = [most for kind, most in self._holding() if kind.unit == "ids"]
+        return min([*bounds, *([] if self._max_samples is None else [self._max_samples])], default=None)
+
+    def claim(self, peer: str, type: str, run: str, amount: int, turn: int | None = None) -> Claim:
+        """Return what a message counts for, with the check of every limit that applies to it."""
+
+        def check(count: PeerCount, fresh: int, day: str) -> None:
+            if fresh:
+                self._check(count, fresh, day, peer, type, run)
+
+        return Claim(amount, check, turn)
+
+    def _check(self, count: PeerCount, amount: int, day: str, peer: str, type: str, run: str) -> None:
+        for kind, most in self._holding():
+            used = count.used(kind.unit, kind.span, day, run)
+            if kind.unit == UNITS.get(type):
+                asked = amount
+            elif kind.unit == "bits" and type in ANSWERED_IN_BITS:
+                asked = 1
+            else:
+                continue
+            if used + asked > most:
+                later = " Or ask again tomorrow (UTC)." if kind.span == "day" and asked <= most else ""
+                goes_on = type in (type_of(m.TakeTurn), type_of(m.TakeAgain))  # without this agent's further turns
+                raise (SitsOutError if goes_on else RefusedError)(
+                    f"Agent {self._agent!r} allows {peer!r} {most:,} {kind.unit} {OVER[kind.span]}: {used:,} "
+                    f"are used, {asked:,} more are asked for. Its owner may raise {kind.key}, under [allow] in the "
+                    f"agent file.{later}"
+                )
+
+    def check_samples(self, n_samples: int) -> None:
+        """Raise if a run, an alignment or a prediction has too many samples."""
+        if self._max_samples is not None and n_samples > self._max_samples:
+            raise RefusedError(
+                f"Agent {self._agent!r} allows at most {self._max_samples:,} samples at once; {n_samples:,} are asked "
+                "for. Its owner may raise max_samples, under [allow] in the agent file."
+            )
+
+    def check_people(self, n_people: int) -> None:
+        """Raise if a run would train on too few of the agent's rows; how many they are is not said."""
+        if self._min_people is not None and n_people < self._min_people:
+            raise RefusedError(
+                f"Agent {self._agent!r} only trains on at least {self._min_people:,} people that it knows; this run "
+                "has fewer. Its owner may lower min_people, under [allow] in the agent file."
+            )
+
+    def used(self, peer: str, count: PeerCount, day: str) -> list[dict[str, Any]]:
+        """Return what is used and left of each limit that is not about one run, as plain values."""
+        rows = []
+        for kind, most in self._holding():
+            if kind.span != "run":
+                used = count.used(kind.unit, kind.span, day, "")
+                rows.append(
+                    {
+                        "initiator": peer,
+                        "limit": kind.key,
+                        "counts": f"{kind.unit} {OVER[kind.span]}",
+                        "used": used,
+                        "allowed": most,
+                        "left": max(most - used, 0),
+                    }
+                )
+        return rows
+
+    def of_one_run(self) -> dict[str, int | None]:
+        """Return the limits on each run by itself, by their keys; None for no limit."""
+        turns = {kind.key: self.most.get(kind.key) for kind in KINDS if kind.span == "run"}
+        return turns | {"max_samples": self._max_samples, "min_people": self._min_people}
+
+    def _holding(self) -> list[tuple[LimitKind, int]]:
+        """Return each limit that holds, and how much is allowed."""
+        return [(kind, self.most[kind.key]) for kind in KINDS if kind.key in self.most]
+
+
+def _number(said: int | str | None, default: int | None) -> int | None:
+    """Return a limit: what the owner said, the default where it said nothing, None where it said ``"none"``."""
+    if said is None:
+        return default
+    return said if isinstance(said, int) else None
+
+
+# Copies of what the ledger counts for each initiator are kept in two other places, so that a lost ledger is noticed:
+#
+#     told/<digest of the name>.json    in the agent's home: stays when a run is forgotten
+#     runs/NAME/counted.json            with the run: stays when ``told/`` is lost
+#
+# A copy is written after its entry and before the answer leaves. It names an entry of the ledger: a ledger without this
+# entry is older, or another. So the ledger, the book of what was told and the runs hold each other: whichever is lost
+# or restored alone, another knows of more, and the agent tells nothing. If all of them are lost or restored together,
+# nothing here can show it. The ledgers of the initiators still can.
 
 TOLD, OF_A_RUN = "told", "counted.json"
 
@@ -63,25 +203,23 @@ class KeptCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     count: PeerCount
 
 
-def keep(home: Path, ledger: Ledger, initiator: str, runs: Iterable[str]) -> None:
+def keep_copies(home: Path, ledger: Ledger, initiator: str, runs: Iterable[str]) -> None:
     """Write the copies of what is counted for an initiator: in ``told/``, and with those runs that are kept here."""
-    with ToldBook(home / TOLD).alone():
+    with ToldBook(home / TOLD).locked():
         place, count = ledger.standing(initiator)
         content = msgspec.json.encode(KeptCount(initiator=initiator, place=place, count=count))
         storage.write_bytes(copy_in_told(home, initiator), content)
         for run in runs:
-            store = RunStore(run_folder(home, run))
+            store = RunStore.at(home, run)
             if store.exists:
                 storage.write_bytes(store.folder / OF_A_RUN, content)
 
 
 def copies_at(home: Path) -> list[Path]:
-    """Return the files of all copies."""
     return sorted([*(home / TOLD).glob("*.json"), *(home / "runs").glob(f"[!.]*/{OF_A_RUN}")])
 
 
 def kept_count(path: Path) -> KeptCount:
-    """Return a copy from its file; raise ``LedgerError`` if it cannot be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=KeptCount)
     except (OSError, msgspec.MsgspecError, RecursionError) as error:
@@ -94,7 +232,7 @@ def turns_kept(home: Path, name: str) -> dict[str, dict[str, int]]:
     """Return the runs in which an agent has helped others and that it keeps, by initiator: how many turns are done."""
     found: dict[str, dict[str, int]] = {}
     for run in runs_at(home):
-        store = RunStore(run_folder(home, run))
+        store = RunStore.at(home, run)
         try:
             initiator = str(store.opened()["initiator"])
         except RunError:  # whoever asks about this run is told so; its copy of the counts still counts
@@ -107,14 +245,8 @@ def turns_kept(home: Path, name: str) -> dict[str, dict[str, int]]:
 def check_counts(home: Path, name: str) -> None:
     """Raise an error if an agent's files show that more was asked or told than its ledger or ``told/`` has counted.
 
-    Then nothing may be told: ``LedgerError`` says what the ledger lacks, ``RunError`` what ``told/`` does.
-
-    Parameters
-    ----------
-    home : path
-        Where the agent keeps its ledger, its runs and ``told/``.
-    name : str
-        The agent's name: runs that it leads itself are not counted.
+    Then nothing may be told: ``LedgerError`` says what the ledger lacks, ``RunError`` what ``told/`` does. Runs that
+    the agent leads itself are not counted.
     """
     tally = ledger_tally(home, name)
     book = ToldBook(home / TOLD)
@@ -165,211 +297,18 @@ def copy_in_told(home: Path, initiator: str) -> Path:
     return home / TOLD / f"{hashlib.sha256(initiator.encode()).hexdigest()[:32]}.json"
 
 
-# The limits that an agent's owner sets, their defaults, and the check of each request against them.
-#
-# The ledger's tally counts (:mod:`assistlearn.protocol.ledger`): for each initiator by itself, and for ever. Forgetting
-# a run does not reduce the count. To add a limit, add a line to :data:`KINDS` and a key of the same name to
-# :class:`~assistlearn.agent.file.Allowance`. To count something new, add a line to the tally's ``UNITS``.
-
-
-MIN_PEOPLE = 20
-"""The default for the fewest training samples that the agent must hold: as many as two agents must share anyway."""
-
-OVER: dict[Span, str] = {"all": "in all", "day": "a day", "run": "in one run"}
-
-ANSWERED_IN_BITS = (type_of(m.TakeTurn), type_of(m.TakeAgain), type_of(m.Predict))
-"""Requests that are refused when no bits are left for the answer."""
-
-
-@dataclass(frozen=True)
-class LimitKind:
-    """One kind of limit that an owner can set.
-
-    Attributes
-    ----------
-    key : str
-        Its key in ``[allow]``.
-    unit : str
-        What is counted.
-    span : {"all", "day", "run"}
-        Over which time it is counted.
-    default : callable
-        Returns how much is allowed if the owner does not say, given the number of rows of the table; None for any
-        amount.
-    """
-
-    key: str
-    unit: str
-    span: Span
-    default: Callable[[int], int | None]
-
-
-KINDS = (
-    LimitKind("max_runs", "runs", "all", lambda rows: 100),
-    LimitKind("max_turns", "turns", "run", lambda rows: 100),
-    LimitKind("max_total_turns", "turns", "all", lambda rows: None),
-    LimitKind("max_ids_a_day", "ids", "day", lambda rows: max(10_000, 10 * rows)),
-    LimitKind("max_total_ids", "ids", "all", lambda rows: max(1_000_000, 1_000 * rows)),
-    LimitKind("max_votes_a_day", "votes", "day", lambda rows: max(10_000, 10 * rows)),
-    LimitKind("max_total_votes", "votes", "all", lambda rows: max(1_000_000, 1_000 * rows)),
-    LimitKind("max_total_bits", "bits", "all", lambda rows: None),
-)
-"""Every limit on what is counted. A day has room for ten times the people in the table. That is enough to train and to
-predict, to begin again after an interruption, and for an initiator that knows more people. The totals have room for
-years of such days."""
-
-
-@dataclass(frozen=True)
-class Limit:
-    """One limit that holds: its kind, and how much is allowed."""
-
-    kind: LimitKind
-    most: int
-
-
-class OwnerLimits:
-    """How much an owner lets others ask of an agent.
-
-    Parameters
-    ----------
-    agent : str
-        The agent's name.
-    allowance : Allowance
-        What its owner wrote under ``[allow]``.
-    rows : int
-        The number of rows of its table.
-
-    Examples
-    --------
-    >>> limits = OwnerLimits("lab", Allowance(("clinic",), max_runs=5, max_turns="none"), rows=1_000)
-    >>> {limit.kind.key: limit.most for limit in limits}
-    {'max_runs': 5, 'max_ids_a_day': 10000, 'max_total_ids': 1000000, 'max_votes_a_day': 10000,
-     'max_total_votes': 1000000}
-    >>> limits.check_samples(1_000_000)
-    """
-
-    def __init__(self, agent: str, allowance: Allowance, rows: int) -> None:
-        self.initiators = allowance.initiators
-        self._agent = agent
-        self._limits = tuple(_holding(allowance, rows))
-        self._max_samples = _number(allowance.max_samples, None)
-        self._min_people = _number(allowance.min_people, MIN_PEOPLE)
-
-    def __iter__(self) -> Iterator[Limit]:
-        return iter(self._limits)
-
-    @property
-    def most_samples(self) -> int | None:
-        """How many samples can be asked about at once; None where nothing bounds them."""
-        bounds = [limit.most for limit in self._limits if limit.kind.unit == "ids"]
-        return min([*bounds, *([] if self._max_samples is None else [self._max_samples])], default=None)
-
-    def claim(self, peer: str, type: str, run: str, amount: int, turn: int | None = None) -> Claim:
-        """Return what a message counts for, with the check of every limit that applies to it."""
-
-        def check(count: PeerCount, fresh: int, day: str) -> None:
-            if fresh:
-                self._check(count, fresh, day, peer, type, run)
-
-        return Claim(amount, check, turn)
-
-    def _check(self, count: PeerCount, amount: int, day: str, peer: str, type: str, run: str) -> None:
-        for limit in self._limits:
-            kind = limit.kind
-            used = count.used(kind.unit, kind.span, day, run)
-            if kind.unit == UNITS.get(type):
-                asked = amount
-            elif kind.unit == "bits" and type in ANSWERED_IN_BITS:
-                asked = 1
-            else:
-                continue
-            if used + asked > limit.most:
-                later = " Or ask again tomorrow (UTC)." if kind.span == "day" and asked <= limit.most else ""
-                goes_on = type in (type_of(m.TakeTurn), type_of(m.TakeAgain))  # without this agent's further turns
-                raise (SitsOutError if goes_on else RefusedError)(
-                    f"Agent {self._agent!r} allows {peer!r} {limit.most:,} {kind.unit} {OVER[kind.span]}: {used:,} "
-                    f"are used, {asked:,} more are asked for. Its owner may raise {kind.key}, under [allow] in the "
-                    f"agent file.{later}"
-                )
-
-    def check_samples(self, n_samples: int) -> None:
-        """Raise if a run, an alignment or a prediction has too many samples."""
-        if self._max_samples is not None and n_samples > self._max_samples:
-            raise RefusedError(
-                f"Agent {self._agent!r} allows at most {self._max_samples:,} samples at once; {n_samples:,} are asked "
-                "for. Its owner may raise max_samples, under [allow] in the agent file."
-            )
-
-    def check_people(self, n_people: int) -> None:
-        """Raise if a run would train on too few of the agent's rows; how many they are is not said."""
-        if self._min_people is not None and n_people < self._min_people:
-            raise RefusedError(
-                f"Agent {self._agent!r} only trains on at least {self._min_people:,} people that it knows; this run "
-                "has fewer. Its owner may lower min_people, under [allow] in the agent file."
-            )
-
-    def standing(self, peer: str, count: PeerCount, day: str) -> list[dict[str, Any]]:
-        """Return what is used and left of each limit that is not about one run, as plain values."""
-        rows = []
-        for limit in self._limits:
-            kind = limit.kind
-            if kind.span != "run":
-                used = count.used(kind.unit, kind.span, day, "")
-                rows.append(
-                    {
-                        "initiator": peer,
-                        "limit": kind.key,
-                        "counts": f"{kind.unit} {OVER[kind.span]}",
-                        "used": used,
-                        "allowed": limit.most,
-                        "left": max(limit.most - used, 0),
-                    }
-                )
-        return rows
-
-    def of_one_run(self) -> dict[str, int | None]:
-        """Return the limits on each run by itself, by their keys; None for no limit."""
-        turns = {limit.kind.key: limit.most for limit in self._limits if limit.kind.span == "run"}
-        return {"max_turns": None} | turns | {"max_samples": self._max_samples, "min_people": self._min_people}
-
-
-def _holding(allowance: Allowance, rows: int) -> Iterator[Limit]:
-    for kind in KINDS:
-        most = _number(getattr(allowance, kind.key), kind.default(rows))
-        if most is not None:
-            yield Limit(kind, most)
-
-
-def _number(said: int | str | None, default: int | None) -> int | None:
-    """Return a limit: what the owner said, the default where it said nothing, None where it said ``"none"``."""
-    if said is None:
-        return default
-    return said if isinstance(said, int) else None
-
-
 # Rebuilds counts that were lost: from the copies that are left. What no copy shows counts as if all had been spent.
 
 
 Number = TypeVar("Number", int, float)
 
-ALL = 2**53
-"""What counts as all spent, whatever the limit."""
-
 
 @dataclass(frozen=True)
 class Recounted:
-    """What was rebuilt for one initiator.
+    """What was rebuilt for one initiator: what counts from now on, by unit.
 
-    Attributes
-    ----------
-    initiator : str
-        The initiator.
-    units : dict of str to int
-        What counts from now on, by unit.
-    all_spent : bool
-        Whether nothing was left to count from, so that all is counted as spent.
-    people : bool
-        Whether the counts of each person were lost: everybody now counts as the person who was told most about.
+    ``all_spent``: nothing was left to count from, so all is counted as spent. ``people``: the counts of each person
+    were lost, so everybody now counts as the person who was told most about.
     """
 
     initiator: str
@@ -419,12 +358,12 @@ def recount(home: Path, name: str) -> Recount:
             units["turns"] = max(units.get("turns", 0), n_turns)
         people = _lacks_people(home, book, initiator, count)
         if people:
-            with book.alone():
+            with book.locked():
                 book.keep(PeopleTold.rebuilt(initiator, count.told or ALL_SPENT))
         if tally is None or people:
             ledger.rebuild(initiator, count)
             done.append(Recounted(initiator, count.units, not sure, people))
-        keep(home, ledger, initiator, runs.get(initiator, {}))
+        keep_copies(home, ledger, initiator, runs.get(initiator, {}))
     return Recount(done, tally is None, moved)
 
 
@@ -495,7 +434,7 @@ def all_spent(count: PeerCount) -> PeerCount:
     """Return counts by which everything that has a limit is spent; runs that are known keep their names."""
     out = merged([count])
     for unit in set(UNITS.values()):
-        out.units[unit] = ALL
+        out.units[unit] = int(ALL)
     out.told = dict(ALL_SPENT)
     return out
 

@@ -26,21 +26,12 @@ from assistlearn.tables.reading import read_table
 from assistlearn.tables.schema import Column, Kind, Schema, columns_called
 from assistlearn.tables.table import Table
 
-# Load an agent from its file: read its table, make its learner, and check both before any work begins.
-
 
 @dataclass(frozen=True, eq=False)
 class LoadedAgent:
-    """An agent that is ready to work.
+    """An agent that is ready to work: what its file says, its table, and its unfitted learner with preprocessing.
 
-    Attributes
-    ----------
-    description : AgentDescription
-        What its file says.
-    table : Table
-        Its rows.
-    estimator : scikit-learn classifier or None
-        Its learner, unfitted, with the preprocessing that it needs; None at an initiator that has labels alone.
+    The estimator is None at an initiator that has labels alone.
     """
 
     description: AgentDescription
@@ -174,7 +165,7 @@ LEAVES_INITIATOR = (
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """A feature column: its name, its kind, the share of missing values, and how many different values it has."""
+    """A feature: its name and kind, the share of missing values, and how many different values it has."""
 
     name: str
     kind: str
@@ -196,30 +187,10 @@ class WeightSummary:
 class AgentSummary:
     """What an agent has; all of it is for its owner's eyes.
 
-    Attributes
-    ----------
-    name, role, source, learner : str
-        The agent's name, initiator or helper, where its table is, and its learner (``NO_LEARNER`` where it has none).
-    rows : int
-        Samples in the table.
-    columns : tuple of ColumnSummary
-        The features.
-    kinds : dict from str to int
-        How many features there are of each kind.
-    missing : float
-        The share of all feature values that are missing.
-    classes : dict from str to int, or None
-        How often each label occurs, rows without one left out; None at a helper.
-    weights : WeightSummary or None
-        The samples' weights; None where all count the same.
-    preprocessing : tuple of str
-        What is done to the columns before the learner sees them.
-    leaves, stays : tuple of str
-        What others would learn, and what they would not.
-    notes : tuple of str
-        What the owner may want to change.
-    fingerprint : str
-        The digest of the table.
+    ``missing`` is the share of all feature values that are missing; ``classes`` says how often each label occurs, rows
+    without one left out (None at a helper); ``weights`` is None where all samples count the same; ``preprocessing`` is
+    what is done to the columns before the learner sees them; ``leaves`` and ``stays`` are what others would learn, and
+    what they would not; ``notes`` are what the owner may want to change.
     """
 
     name: str
@@ -239,19 +210,13 @@ class AgentSummary:
     fingerprint: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summary as plain values, for JSON."""
         return asdict(self)
 
 
 def describe(agent: LoadedAgent, now: dt.datetime) -> AgentSummary:
     """Return what an agent has and what would leave it.
 
-    Parameters
-    ----------
-    agent : LoadedAgent
-        From :func:`~assistlearn.agent.loading.load_agent`.
-    now : datetime
-        The present moment, with a time zone. It decides whether the file's permission has expired.
+    ``now``, with a time zone, decides whether the file's permission has expired.
     """
     table, description = agent.table, agent.description
     columns = tuple(_column(column, table.features[column.name]) for column in table.schema.columns)

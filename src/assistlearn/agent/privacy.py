@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn import storage
-from assistlearn.agent.agent import Answer, KeptModel, Turn
+from assistlearn.agent.agent import Answer, ChangesVotes, KeptModel, Turn
 from assistlearn.agent.file import PrivacyRules
 from assistlearn.agent.told import People, PeopleTold, Release, ToldBook
 from assistlearn.alignment import Ids
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from assistlearn.agent.task import Task
 
 
-# What randomised answers reveal together: the sum of their epsilons, or a smaller epsilon at a small delta.
-
-
 DELTA = 1e-6
 
 LARGEST = 700.0
@@ -47,15 +44,9 @@ LARGEST = 700.0
 def epsilon_at_delta(answers: Mapping[float, int], delta: float = DELTA) -> float | None:
     """Return the epsilon of all answers together at a delta; None where ``dp-accounting`` is not installed.
 
-    No answer reveals more than one bit that is randomised with the same epsilon (Kairouz, Oh and Viswanath, 2015). So
-    every answer counts as such a bit, also one with more than two possible values.
-
-    Parameters
-    ----------
-    answers : mapping of float to int
-        How many answers there are with each epsilon.
-    delta : float, default=DELTA
-        The probability with which the epsilon may be exceeded.
+    ``answers`` says how many answers there are with each epsilon. No answer reveals more than one bit that is
+    randomised with the same epsilon (Kairouz, Oh and Viswanath, 2015). So every answer counts as such a bit, also one
+    with more than two possible values. ``delta`` is the probability with which the epsilon may be exceeded.
     """
     if any(count and epsilon > LARGEST for epsilon, count in answers.items()):
         return sum(epsilon * count for epsilon, count in answers.items())  # counts that were lost, and are all spent
@@ -73,12 +64,9 @@ def epsilon_at_delta(answers: Mapping[float, int], delta: float = DELTA) -> floa
     return plain if total is None else min(float(total.get_epsilon_for_delta(delta)), plain)
 
 
-# An agent's own random numbers, which nobody else can know: they are computed from a secret key.
-#
-# The seeds of a run come from its initiator, which could remove any noise that was drawn from them. The numbers here
-# come from a key that never leaves the agent's home. The same question gets the same draw, so asking again tells
-# nothing new.
-
+# An agent's own random numbers, which nobody else can know: they are computed from a secret key. The seeds of a run
+# come from its initiator, which could remove any noise that was drawn from them. The numbers here come from a key that
+# never leaves the agent's home. The same question gets the same draw, so asking again tells nothing new.
 
 KEY_BYTES = 32
 
@@ -86,13 +74,8 @@ KEY_BYTES = 32
 class Coin:
     """Random numbers, each a keyed digest (BLAKE2b) of what it is for.
 
-    Parameters
-    ----------
-    path : path
-        The file of the key. If it does not exist, a key is drawn, and only the owner can read the file.
+    If the file of the key does not exist, a key is drawn, and only the owner can read the file.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as home:
     ...     coin = Coin(Path(home, "coin.key"))
@@ -178,8 +161,6 @@ class Randomiser:
         How much one answer may reveal.
     run : str
         The mark of the run. The same question in another run gets another draw.
-    n_classes : int
-        The number of classes.
     training, holdout : list of str
         The ids of the training samples, and of the hold-out samples, that the agent holds.
     """
@@ -219,22 +200,12 @@ class Randomiser:
         return draw(truth, None, (math.inf, self.epsilon, 0.0), n_answers, chance)
 
 
-# How many bits an agent tells about one person, by the method; before any entropy coding.
-#
-# ================= ======================================================================================
-# what is told      bits about one person
-# ================= ======================================================================================
-# a reward          1 of a hard method; else those of a score, times the classes where there are more than 2
-# a hold-out answer of a hard method those of a class code; else as many as votes
-# votes             those of a vote, times the classes where there are more than 2; of a hard method no more than
-#                   those of the class codes that its models answer
-# ================= ======================================================================================
-#
-# Numbers about all people together, such as a model's weight, are not counted. Nor is which people an agent holds.
+# How many bits an agent tells about one person, by the method, before any entropy coding. Numbers about all people
+# together, such as a model's weight, are not counted. Nor is which people an agent holds.
 
 
 def reward_bits(method: Method, n_classes: int) -> int:
-    """Return the bits of a reward.
+    """Return the bits of a reward: 1 of a hard method, else those of a score; of each class, if there are more than 2.
 
     >>> from assistlearn.methods import method_named
     >>> soft = method_named("soft", {"loss": "logistic", "shrinkage": 0.5, "score_bits": 0})
@@ -246,7 +217,7 @@ def reward_bits(method: Method, n_classes: int) -> int:
 
 
 def holdout_bits(method: Method, n_classes: int) -> int:
-    """Return the bits of an answer for a hold-out sample.
+    """Return the bits of an answer for a hold-out sample: of a hard method those of a class code, else those of votes.
 
     >>> from assistlearn.methods import method_named
     >>> [holdout_bits(method_named("ascii", {}), n_classes) for n_classes in (2, 3, 4, 5)]
@@ -261,7 +232,9 @@ def holdout_bits(method: Method, n_classes: int) -> int:
 
 
 def vote_bits(method: Method, n_classes: int, n_models: int) -> int:
-    """Return the bits of the votes of ``n_models`` models on one person. With two classes one number tells both votes.
+    """Return the bits of the votes of some models on one person. With two classes one number tells both votes.
+
+    Those of a hard method are no more than the class codes that its models answer.
 
     >>> from assistlearn.methods import method_named
     >>> ascii = method_named("ascii", {})
@@ -276,10 +249,9 @@ def vote_bits(method: Method, n_classes: int, n_models: int) -> int:
 
 # Keeps the rules of ``[privacy]``: what is told about a person is counted before it is sent, or refused.
 #
-# Bits, predictions and randomised answers are counted for each person and each initiator, and for ever
-# (:mod:`~assistlearn.agent.told`). If one person has reached a limit, an answer that includes this
-# person is refused as a whole, so the others in it are not told about either.
-
+# Bits, predictions and randomised answers are counted for each person and each initiator, and for ever. If one person
+# has reached a limit, an answer that includes this person is refused as a whole, so the others in it are not told about
+# either.
 
 SLACK = 1.0 + 1e-9
 """Sums of epsilons and effective sample sizes have rounding errors. A limit may be passed by this factor."""
@@ -288,22 +260,8 @@ SLACK = 1.0 + 1e-9
 class PrivacyKeeper:
     """Checks and counts what may be told about the people in an owner's table.
 
-    Parameters
-    ----------
-    agent : str
-        The agent's name.
-    rules : PrivacyRules
-        What its owner wrote under ``[privacy]``.
-    home : path
-        Where the agent keeps its key, and the book of what it has told.
-    ids : Ids
-        The ids of its table.
-
-    Attributes
-    ----------
-    stated : callable
-        Returns the figures of what an initiator was told, by the agent's ledger. If the book has less, it was lost, and
-        nothing is told.
+    ``home`` has the agent's key and the book of what it has told. ``stated`` returns the figures of what an initiator
+    was told, by the agent's ledger: if the book has less, it was lost, and nothing is told.
     """
 
     def __init__(self, agent: str, rules: PrivacyRules, home: Path, ids: Ids) -> None:
@@ -334,7 +292,6 @@ class PrivacyKeeper:
         return np.unique(self._people[rows[rows >= 0]])
 
     def texts(self, rows: Rows) -> list[str]:
-        """Return the ids of those samples that the agent holds."""
         return self._ids.take(rows[rows >= 0]).to_list()
 
     # -- about a run as a whole
@@ -402,7 +359,7 @@ class PrivacyKeeper:
         self, initiator: str, mark: int, releases: Sequence[Release], refusal: type[RefusedError] = RefusedError
     ) -> None:
         """Count what will be told, or raise ``refusal`` if it is too much; count nothing twice under the same mark."""
-        with self.book.alone():
+        with self.book.locked():
             told = self.book.check(initiator, self.stated(initiator))
             due = _due(told, mark, releases)
             self._check(told, due, refusal)
@@ -454,20 +411,10 @@ def _due(told: PeopleTold, mark: int, releases: Sequence[Release]) -> list[Relea
     return [each for each in due if len(each.people)]
 
 
-# The rules of ``[privacy]`` in one run: what a turn or a prediction tells about people is checked, then counted.
-
-
 class RunPrivacy:
-    """Keeps an owner's rules in one run.
+    """The owner's rules in one run: what a turn or a prediction tells about people is checked, then counted.
 
-    Parameters
-    ----------
-    keeper : PrivacyKeeper
-        The rules, and what was told before.
-    store : RunStore
-        What the agent keeps of the run.
-    fingerprint : str
-        The fingerprint of the agent's table. Votes with another table count as new votes.
+    Votes with a table of another fingerprint count as new votes.
     """
 
     def __init__(self, keeper: PrivacyKeeper, store: RunStore, fingerprint: str) -> None:
@@ -507,7 +454,6 @@ class RunPrivacy:
         self._keeper.charge(self._initiator, self._turn_mark(turn.number), releases, SitsOutError)
 
     def randomiser(self, task: Task) -> Randomiser | None:
-        """Return how answers are randomised; None where they are not."""
         assert task.rows is not None
         training, aside = task.rows[~task.aside], task.rows[task.aside]
         return self._randomiser(task.n_classes, self._keeper.texts(training), self._keeper.texts(aside))
@@ -542,10 +488,13 @@ class RunPrivacy:
         """Count what votes tell of the people in some rows; the same votes as last time tell nothing new."""
         self._keeper.charge(self._initiator, self._votes_mark(), self._of_votes(rows, n_models, task))
 
-    def voting(self, rows: Rows, task: Task) -> _Voting | None:
+    def voting(self, rows: Rows, task: Task) -> ChangesVotes | None:
         """Return how votes on these rows are randomised; None where they are not."""
         randomiser = self._randomiser(task.n_classes, [], [])
-        return None if randomiser is None else _Voting(randomiser, self._keeper.texts(rows))
+        if randomiser is None:
+            return None
+        ids = self._keeper.texts(rows)
+        return lambda kept, said, block: randomiser.votes(kept, said, ids[block])
 
     def _of_votes(self, rows: Rows, n_models: int, task: Task) -> list[Release]:
         if not n_models:
@@ -561,14 +510,3 @@ class RunPrivacy:
         if epsilon is None:
             return None
         return Randomiser(self._keeper.coin, epsilon, self._store.mark(), n_classes, training, holdout)
-
-
-class _Voting:
-    """Randomises the votes of kept models on some people, block by block."""
-
-    def __init__(self, randomiser: Randomiser, ids: list[str]) -> None:
-        self._randomiser = randomiser
-        self._ids = ids
-
-    def __call__(self, kept: KeptModel, said: Said, rows: slice) -> Said:
-        return self._randomiser.votes(kept, said, self._ids[rows])

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from assistlearn.agent.holdings import Holdings
-from assistlearn.agent.privacy import PrivacyKeeper, RunPrivacy, epsilon_at_delta
-from assistlearn.agent.run import Part
-from assistlearn.agent.store import RunStore, run_folder, runs_at
+from assistlearn.agent.privacy import PrivacyKeeper, epsilon_at_delta
+from assistlearn.agent.run import AgentRun
+from assistlearn.agent.store import RunStore, runs_at
 from assistlearn.agent.task import Task
 from assistlearn.agent.told import PeopleTold, ToldBook
 from assistlearn.alignment.ids import Rows
@@ -37,10 +37,7 @@ from assistlearn.protocol.ledger import Entry, counted, entries_of, read
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
 from assistlearn.protocol.scores import unpack_reward
-from assistlearn.types import Bools, Floats
-
-# What an agent has released in each run, by its own files: in runs that it remembers and in forgotten ones.
-
+from assistlearn.types import Codes, Floats
 
 TELLING = (type_of(m.TurnTaken), type_of(m.Scores))
 """The types of replies that say something about samples."""
@@ -48,18 +45,11 @@ TELLING = (type_of(m.TurnTaken), type_of(m.Scores))
 
 @dataclass(frozen=True)
 class RunReleases:
-    """What was released in one run.
+    """What was released in one run, one for each kind of release.
 
-    Attributes
-    ----------
-    run, initiator, method : str
-        The run, its initiator and its method; no method if training never began.
-    n_samples, n_holdout : int
-        How many of the agent's people were trained on, and how many were held out.
-    releases : tuple of ReleasedBits
-        What was released, one for each kind of release.
-    epsilon : float or None
-        The epsilon of the labels that the agent was told; None if they were the true ones.
+    ``method`` is empty if training never began. ``n_samples`` and ``n_holdout`` are how many of the agent's people were
+    trained on, and held out. ``epsilon`` is that of the labels that the agent was told; None if they were the true
+    ones.
     """
 
     run: str
@@ -72,18 +62,8 @@ class RunReleases:
 
 
 def runs_as_helper(home: Path, own_name: str, run: str = "") -> list[str]:
-    """Return the runs that an agent remembers and has helped in, or only the one that is named.
-
-    Parameters
-    ----------
-    home : path
-        Where the agent keeps its runs.
-    own_name : str
-        The agent's name. Runs in which it is the initiator are left out.
-    run : str, optional
-        The name of the only run that is wanted; ``RunError`` is raised if the agent has not helped in it.
-    """
-    known = [name for name in runs_at(home) if _store(home, name).opened()["initiator"] != own_name]
+    """Return the runs that an agent remembers and has helped in, or only ``run``; not those that it has led."""
+    known = [name for name in runs_at(home) if RunStore.at(home, name).opened()["initiator"] != own_name]
     if run and run not in known:
         raise RunError(
             f"Agent {own_name!r} has helped in no run {run!r}. The runs it remembers: {', '.join(known) or 'none'}."
@@ -92,18 +72,8 @@ def runs_as_helper(home: Path, own_name: str, run: str = "") -> list[str]:
 
 
 def releases_of(home: Path, run: str, entries: Sequence[Entry]) -> RunReleases:
-    """Return what was released in a run that the agent remembers.
-
-    Parameters
-    ----------
-    home : path
-        Where the agent keeps its runs.
-    run : str
-        The run's name.
-    entries : sequence of Entry
-        The entries of this run in the agent's ledger.
-    """
-    store = _store(home, run)
+    """Return what was released in a run that the agent remembers; ``entries`` are those of the run in its ledger."""
+    store = RunStore.at(home, run)
     initiator, begin = str(store.opened()["initiator"]), store.task()
     if begin is None:
         return RunReleases(run, initiator, "", 0, 0, ())
@@ -112,14 +82,18 @@ def releases_of(home: Path, run: str, entries: Sequence[Entry]) -> RunReleases:
     rows = store.rows()
     held = np.zeros(task.n_samples, dtype=bool) if rows is None else rows >= 0
     aside = np.zeros_like(held) if task.holdout is None else unpack_bits(task.holdout, task.n_samples)
-    told = added_up(_told_in_turns(store, task.n_classes))
+    replies = [decode(past.reply) for past in store.past_turns()]
+    told = added_up(
+        each for reply in replies if isinstance(reply, m.TurnTaken) for each in releases_in(reply, task.n_classes)
+    )
     counted = [entry for entry in entries if entry.direction == "received" and entry.type == type_of(m.Predict)]
     n_votes = sum(entry.amount or 0 for entry in counted)
     if n_votes:
         sent = [entry.bytes for entry in entries if entry.direction == "sent" and entry.type == type_of(m.Scores)]
         bits = Task.of(task, None, 0.0).method.vote_bits(task.n_classes)
         told.append(votes(bits, task.n_classes, len(sent), sum(sent), n_votes))
-    return RunReleases(run, initiator, task.method, *_counts(held, aside), tuple(told), task.epsilon)
+    n_samples, n_holdout = int(np.count_nonzero(held & ~aside)), int(np.count_nonzero(held & aside))
+    return RunReleases(run, initiator, task.method, n_samples, n_holdout, tuple(told), task.epsilon)
 
 
 def forgotten_runs(ledger: Path, remembered: Sequence[str]) -> dict[str, int]:
@@ -131,24 +105,6 @@ def forgotten_runs(ledger: Path, remembered: Sequence[str]) -> dict[str, int]:
     return bits
 
 
-def _counts(held: Bools, aside: Bools) -> tuple[int, int]:
-    """Return how many of the people that the agent holds are trained on, and how many are held out."""
-    return int(np.count_nonzero(held & ~aside)), int(np.count_nonzero(held & aside))
-
-
-def _told_in_turns(store: RunStore, n_classes: int) -> Iterator[ReleasedBits]:
-    for past in store.past_turns():
-        reply = decode(past.reply)
-        if isinstance(reply, m.TurnTaken):
-            yield from releases_in(reply, n_classes)
-
-
-def _store(home: Path, run: str) -> RunStore:
-    return RunStore(run_folder(home, run))
-
-
-# All that one initiator was told about an agent's people, as numbers, from what the agent itself has kept.
-#
 # An initiator has what was released in all its runs, so the runs are put side by side. The initiator's own columns are
 # not known here. An attacker that has them guesses better.
 
@@ -159,18 +115,14 @@ class OwnTranscript:
 
     Attributes
     ----------
-    runs : tuple of str
-        The runs that the transcript comes from.
-    left_out : tuple of str
-        Runs that are left out, because their rows are those of an earlier table.
+    runs, left_out : tuple of str
+        The runs that the transcript comes from, and those left out, because their rows are those of an earlier table.
     rows : ndarray of int
         The rows of these people in the agent's table.
     labels : ndarray of shape (n_people, any)
         The labels as the agent was told them; NaN for people who were not in a run.
     told : ndarray of shape (n_people, any)
-        What was released, turn by turn, and the votes if any were sent.
-    with_votes : bool
-        Whether ``told`` has votes.
+        What was released, turn by turn, and the votes if any were sent (``with_votes``).
     """
 
     runs: tuple[str, ...]
@@ -182,16 +134,8 @@ class OwnTranscript:
 
 
 def transcript_of(own: Holdings, runs: Sequence[str]) -> OwnTranscript:
-    """Return what was told in some runs of one initiator; raise ``RunError`` if no run can be used.
-
-    Parameters
-    ----------
-    own : Holdings
-        What the agent has.
-    runs : sequence of str
-        The runs, all of one initiator.
-    """
-    stores = {run: RunStore(run_folder(own.home, run), packages_of(own.estimator)) for run in runs}
+    """Return what was told in some runs, all of one initiator; raise ``RunError`` if no run can be used."""
+    stores = {run: RunStore.at(own.home, run, packages_of(own.estimator)) for run in runs}
     begun = {run: store for run, store in stores.items() if store.task() is not None and store.rows() is not None}
     used = {run: store for run, store in begun.items() if store.fingerprint() == own.fingerprint}
     if not used:
@@ -199,12 +143,16 @@ def transcript_of(own: Holdings, runs: Sequence[str]) -> OwnTranscript:
     n_rows = len(own.ids)
     labels, told, with_votes = [], [], False
     for store in used.values():
-        told_in = _Told(own, store)
-        labels.append(told_in.placed(told_in.labels(), n_rows))
-        told += [told_in.placed(numbers, n_rows) for numbers in told_in.turns()]
-        voted = told_in.votes()
+        task, at, codes = _task_of(store)
+        labels.append(_placed(of_labels(codes, task.n_classes), at, n_rows))
+        for past in store.past_turns():
+            reply = decode(past.whole)
+            if isinstance(reply, m.TurnTaken) and reply.model_weight > NEGLIGIBLE:
+                reward = unpack_reward(reply.reward, codes, task.n_classes)
+                told.append(_placed(said_of_classes(reward, codes, task.n_classes), at, n_rows))
+        voted = _votes(own, store, task, at)
         with_votes |= voted is not None
-        told += [] if voted is None else [told_in.placed(voted, n_rows)]
+        told += [] if voted is None else [_placed(voted, at, n_rows)]
     rows = np.flatnonzero(np.isfinite(np.column_stack(labels)).any(axis=1))
     return OwnTranscript(
         tuple(used),
@@ -216,53 +164,38 @@ def transcript_of(own: Holdings, runs: Sequence[str]) -> OwnTranscript:
     )
 
 
-class _Told:
-    """What was told in one run, for its training samples."""
+def _task_of(store: RunStore) -> tuple[Task, Rows, Codes]:
+    """Return the task of a run, and the agent's rows and the class codes of its training samples."""
+    begin = store.task()
+    assert begin is not None
+    message = decode(begin)
+    assert isinstance(message, m.Begin)
+    task = Task.of(message, store.rows(), 0.0)
+    assert task.rows is not None
+    return task, task.rows[~task.aside], task.training_codes
 
-    def __init__(self, own: Holdings, store: RunStore) -> None:
-        begin = store.task()
-        assert begin is not None
-        message = decode(begin)
-        assert isinstance(message, m.Begin)
-        self._own, self._store = own, store
-        self._task = Task.of(message, store.rows(), 0.0)
-        assert self._task.rows is not None
-        self._rows = self._task.rows[~self._task.aside]
 
-    def labels(self) -> Floats:
-        return of_labels(self._task.training_codes, self._task.n_classes)
+def _votes(own: Holdings, store: RunStore, task: Task, rows: Rows) -> Floats | None:
+    """Return the votes of the kept models on all training samples; None if votes were never sent.
 
-    def turns(self) -> Iterator[Floats]:
-        codes, n_classes = self._task.training_codes, self._task.n_classes
-        for past in self._store.past_turns():
-            reply = decode(past.whole)
-            if isinstance(reply, m.TurnTaken) and reply.model_weight > NEGLIGIBLE:
-                yield said_of_classes(unpack_reward(reply.reward, codes, n_classes), codes, n_classes)
+    The agent does not keep which samples were asked for, so all are counted. If the owner randomises votes, these
+    are randomised in the same way.
+    """
+    entries = entries_of(own.home / "ledger.jsonl", store.folder.name)
+    if not any(entry.direction == "sent" and entry.type == type_of(m.Scores) for entry in entries):
+        return None
+    run, held = AgentRun(own, store).loaded(), rows >= 0
+    said = run.votes(rows, None if run.privacy is None else run.privacy.voting(rows, task))
+    votes = np.full((len(held), task.n_classes), np.nan)
+    votes[held] = votes_of(task.method.told_votes(said, run.agent.total_weight))
+    return votes
 
-    def votes(self) -> Floats | None:
-        """Return the votes of the kept models on all training samples; None if votes were never sent.
 
-        The agent does not keep which samples were asked for, so all are counted. If the owner randomises votes, these
-        are randomised in the same way.
-        """
-        entries = entries_of(self._own.home / "ledger.jsonl", self._store.folder.name)
-        if not any(entry.direction == "sent" and entry.type == type_of(m.Scores) for entry in entries):
-            return None
-        part, held = Part.recalled(self._own, self._store), self._rows >= 0
-        privacy = (
-            None if self._own.privacy is None else RunPrivacy(self._own.privacy, self._store, self._own.fingerprint)
-        )
-        said = part.votes(self._rows, None if privacy is None else privacy.voting(self._rows, self._task))
-        votes = np.full((len(held), part.n_classes), np.nan)
-        votes[held] = votes_of(self._task.method.told_votes(said, part.agent.total_weight))
-        return votes
-
-    def placed(self, numbers: Floats, n_rows: int) -> Floats:
-        """Return an array with the numbers of the samples at the agent's rows, and NaN in all other rows."""
-        held = self._rows >= 0
-        out: Floats = np.full((n_rows, numbers.shape[1]), np.nan)
-        out[self._rows[held]] = numbers[held]
-        return out
+def _placed(numbers: Floats, rows: Rows, n_rows: int) -> Floats:
+    """Return an array with the numbers of the samples at the agent's rows, and NaN in all other rows."""
+    out: Floats = np.full((n_rows, numbers.shape[1]), np.nan)
+    out[rows[rows >= 0]] = numbers[rows >= 0]
+    return out
 
 
 def _nothing(name: str, runs: Sequence[str], changed: bool) -> str:
@@ -278,25 +211,15 @@ def _nothing(name: str, runs: Sequence[str], changed: bool) -> str:
     )
 
 
-# An agent attacks its own transcript on its own machine, to see how well its columns can be guessed from it.
-
-
 SEEDS = (0, 1, 2)
 
 
 @dataclass(frozen=True)
 class AttackedColumn:
-    """A column, and how well it is guessed.
+    """A column, what is guessed of it (empty where all its values are the same), and how well.
 
-    Attributes
-    ----------
-    column : str
-        Its name.
-    what : str
-        What is guessed of it; empty where all its values are the same.
-    inferred : tuple of Inferred
-        One for each share of the samples for which the attacker knows the column. Shares of too few samples are left
-        out.
+    ``inferred`` has one for each share of the samples for which the attacker knows the column. Shares of too few
+    samples are left out.
     """
 
     column: str
@@ -310,18 +233,9 @@ def attack(
     shares: Sequence[float] = SHARES,
     seeds: Sequence[int] = SEEDS,
 ) -> Iterator[AttackedColumn]:
-    """Yield how well an attacker with the labels and the transcript guesses each column.
+    """Yield how well an attacker with the labels and the transcript guesses each column of the agent's table.
 
-    Parameters
-    ----------
-    features : DataFrame
-        The agent's columns, all its rows.
-    transcript : OwnTranscript
-        What was told.
-    shares : sequence of float
-        The shares of the samples for which the attacker knows the column.
-    seeds : sequence of int
-        One for each repeat.
+    ``shares`` are those of the samples for which the attacker knows the column; each seed is a repeat.
     """
     for column in features[transcript.rows].iter_columns():
         target = target_of(column.to_numpy())
@@ -332,28 +246,12 @@ def attack(
         yield AttackedColumn(column.name, target.what, tuple(one for one in found if one is not None))
 
 
-# What is spent and left of each limit of an agent, and what each initiator was told about its people.
-#
-# The commands ``assistlearn check``, ``audit`` and ``privacy`` show it.
-
-
 @dataclass(frozen=True)
-class LimitStanding:
-    """One limit of an agent's file.
+class LimitUse:
+    """One limit of an agent's file, such as ``"privacy.max_rounds"``, and what is spent and left of it.
 
-    Attributes
-    ----------
-    key : str
-        Its table and its name: ``"privacy.max_rounds"``.
-    initiator : str or None
-        Whom it is counted for; None for a limit on each run by itself.
-    counts : str
-        What is counted, and over which time.
-    allowed : float, tuple of str or None
-        What is allowed; None for any amount.
-    spent, left : float or None
-        What one initiator has used, and may still ask for. Where each person is counted, these are the figures of the
-        person about whom most was told. None for a limit on each run by itself.
+    ``initiator`` is None for a limit on each run by itself, which is not spent. ``allowed`` is None for any amount.
+    Where each person is counted, the figures are those of the person about whom most was told.
     """
 
     key: str
@@ -365,20 +263,12 @@ class LimitStanding:
 
 
 @dataclass(frozen=True)
-class ToldStanding:
+class ToldSummary:
     """What one initiator was told about an agent's people, since its file has the table ``[privacy]``.
 
-    Attributes
-    ----------
-    initiator : str
-        The initiator's name.
-    people : int
-        About how many people anything was told.
-    bits, mean_bits, predictions : float, float, int
-        The most bits about one person, the mean bits about a person, and the most predictions about one person.
-    epsilon, epsilon_at_delta : float, float or None
-        The largest sum of epsilons of one person; and for that person the epsilon at a delta of one in a million, None
-        if ``dp-accounting`` is not installed.
+    ``people`` is about how many people anything was told; ``bits`` and ``predictions`` are the most about one person,
+    ``epsilon`` is the largest sum of epsilons of one person, and ``epsilon_at_delta`` for that person the epsilon at a
+    delta of one in a million; None if ``dp-accounting`` is not installed.
     """
 
     initiator: str
@@ -390,8 +280,7 @@ class ToldStanding:
     epsilon_at_delta: float | None
 
     @classmethod
-    def of(cls, told: PeopleTold) -> ToldStanding:
-        """Return the largest and mean figures of what one initiator was told."""
+    def of(cls, told: PeopleTold) -> ToldSummary:
         sums = told.epsilon()
         worst = int(sums.argmax()) if len(sums) else 0
         answers = dict(zip(told.epsilons.tolist(), told.answers[worst].tolist() if len(sums) else [], strict=False))
@@ -406,30 +295,29 @@ class ToldStanding:
         )
 
 
-def told_at(book: ToldBook) -> list[ToldStanding]:
-    """Return what each initiator was told."""
-    return [ToldStanding.of(book.of(initiator)) for initiator in book.initiators()]
+def told_at(book: ToldBook) -> list[ToldSummary]:
+    return [ToldSummary.of(book.of(initiator)) for initiator in book.initiators()]
 
 
-def limits_at(own: Holdings, now: datetime) -> list[LimitStanding]:
+def limits_at(own: Holdings, now: datetime) -> list[LimitUse]:
     """Return every limit of an agent's file, of ``[allow]`` and of ``[privacy]``, with what is spent and left."""
     allowed = [] if own.limits is None else list(_allowed(own, now))
     names = {each.initiator: None for each in allowed if each.initiator is not None}
     return allowed + ([] if own.privacy is None else list(_private(own.privacy, list(names))))
 
 
-def _allowed(own: Holdings, now: datetime) -> Iterator[LimitStanding]:
+def _allowed(own: Holdings, now: datetime) -> Iterator[LimitUse]:
     assert own.limits is not None
     tally, day = counted(own.home / "ledger.jsonl"), now.date().isoformat()
     for initiator in dict.fromkeys([*own.limits.initiators, *tally.consented(now)]):
-        for row in own.limits.standing(initiator, tally.of(initiator), day):
+        for row in own.limits.used(initiator, tally.of(initiator), day):
             key = f"allow.{row['limit']}"
-            yield LimitStanding(key, initiator, row["counts"], row["allowed"], row["used"], row["left"])
+            yield LimitUse(key, initiator, row["counts"], row["allowed"], row["used"], row["left"])
     for name, most in own.limits.of_one_run().items():
-        yield LimitStanding(f"allow.{name}", None, "in one run", most)
+        yield LimitUse(f"allow.{name}", None, "in one run", most)
 
 
-def _private(keeper: PrivacyKeeper, initiators: list[str]) -> Iterator[LimitStanding]:
+def _private(keeper: PrivacyKeeper, initiators: list[str]) -> Iterator[LimitUse]:
     rules = keeper.rules
     for initiator in dict.fromkeys([*initiators, *keeper.book.initiators()]):
         told = keeper.book.of(initiator)
@@ -440,7 +328,7 @@ def _private(keeper: PrivacyKeeper, initiators: list[str]) -> Iterator[LimitStan
         ):
             if most is not None:
                 spent = float(np.max(values, initial=0))
-                yield LimitStanding(f"privacy.{key}", initiator, counts, most, spent, max(most - spent, 0.0))
+                yield LimitUse(f"privacy.{key}", initiator, counts, most, spent, max(most - spent, 0.0))
     for key, counts, said in (
         ("max_rounds", "turns that tell something of samples, in one run", rules.max_rounds),
         ("min_samples", "people of each class at the least, in one run", rules.min_samples),
@@ -448,4 +336,4 @@ def _private(keeper: PrivacyKeeper, initiators: list[str]) -> Iterator[LimitStan
         ("randomise", "epsilon of one answer", rules.randomise),
     ):
         if said is not None:
-            yield LimitStanding(f"privacy.{key}", None, counts, said)
+            yield LimitUse(f"privacy.{key}", None, counts, said)

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from assistlearn.agent.answers import Demand, exchange_of
 from assistlearn.agent.consent import Permission
 from assistlearn.agent.holdings import Holdings
-from assistlearn.agent.limits import OwnerLimits, keep, ledger_tally
-from assistlearn.agent.run import RunHere
-from assistlearn.agent.store import RunStore, note_problem, run_folder, sweep
+from assistlearn.agent.limits import keep_copies, ledger_tally
+from assistlearn.agent.run import AgentRun
+from assistlearn.agent.store import RunStore, note_problem, sweep
 from assistlearn.errors import (
     AlignmentError,
     AssistLearnError,
@@ -45,8 +45,7 @@ from assistlearn.protocol.codec import (
 from assistlearn.protocol.ledger import Claim, Direction, Ledger
 from assistlearn.protocol.messages import Message, type_of
 
-# The door of an agent: it reads requests, and refuses bytes that are too large, no message, or hold unsafe text.
-
+logger = logging.getLogger("assistlearn.agent")
 
 SMALL = 2**16
 """The most bytes of a message from somebody unknown, and of any request without samples."""
@@ -58,72 +57,21 @@ MANY = 4_096
 
 WITHOUT_SAMPLES = {type_of(kind) for kind in (m.Open, m.End, m.Predict, m.Forget, m.Propose)}
 
-_TYPE_FIRST = re.compile(rb"(?:[\x90-\x9f]|\xdc..)[\xa1-\xbf]", re.DOTALL)
-
-
-class Door:
-    """Reads requests.
-
-    Parameters
-    ----------
-    largest : Limits
-        The largest message that is read at all.
-    limits : OwnerLimits or None
-        What the agent's owner allows; None if the owner sets no limits.
-    consented : callable, optional
-        Whether the owner has consented to runs of somebody whom its file does not name.
-    """
-
-    def __init__(
-        self, largest: Limits, limits: OwnerLimits | None, consented: Callable[[str], bool] = lambda asker: False
-    ) -> None:
-        self._largest = largest
-        self._limits = limits
-        self._consented = consented
-
-    def read(self, request: bytes, asker: str | None) -> Message:
-        """Decode a request; raise ``ProtocolError`` if it is not accepted. ``asker``: as in ``AgentService.answer``."""
-        most = self._most(_type(request), asker)
-        if most is not None and len(request) > HEADER_BYTES + most:
-            raise ProtocolError(
-                f"The message has {len(request) - HEADER_BYTES:,} bytes; at most {most:,} bytes are accepted for this "
-                "kind of message."
-            )
-        message = decode(request, self._largest)
-        check_words(message)
-        return message
-
-    def _most(self, type: str, asker: str | None) -> int | None:
-        """Return how many bytes a message of this type may have; None for the general limit only."""
-        if type in WITHOUT_SAMPLES:
-            return SMALL
-        if self._limits is None:
-            return None
-        if not type or (asker is not None and not self._known(asker, self._limits)):
-            return SMALL
-        samples = self._limits.most_samples
-        return None if samples is None else SMALL + BYTES_PER_SAMPLE.get(type, MANY) * samples
-
-    def _known(self, asker: str, limits: OwnerLimits) -> bool:
-        return asker in limits.initiators or self._consented(asker)
-
-
-def _type(request: bytes) -> str:
-    """Return the type at the beginning of a message, without decoding it; an empty text if there is none."""
-    found = _TYPE_FIRST.match(request, HEADER_BYTES)
-    if found is None:
-        return ""
-    length = request[found.end() - 1] & 0x1F
-    return request[found.end() : found.end() + length].decode(errors="replace")
-
-
-# An agent's service: every request comes in here, is checked, recorded in the ledger, answered, and recorded again.
-
-
-logger = logging.getLogger("assistlearn.agent")
-
 COUNTED_ANSWERS = (m.TurnTaken, m.Scores)
 """The answers whose bits are counted."""
+
+KINDS: tuple[tuple[type[Exception], m.ProblemKind], ...] = (
+    (SitsOutError, "sits-out"),
+    (RefusedError, "refused"),
+    (MissingExtraError, "refused"),
+    (OutOfOrderError, "out-of-order"),
+    (ProtocolError, "malformed"),
+    (IdsError, "failed"),  # its message may quote ids
+    (AlignmentError, "data"),
+)
+"""Which kind of problem an error is for others; the first that fits counts, and any other error has failed."""
+
+_TYPE_FIRST = re.compile(rb"(?:[\x90-\x9f]|\xdc..)[\xa1-\xbf]", re.DOTALL)
 
 Result = TypeVar("Result")
 
@@ -131,19 +79,9 @@ Result = TypeVar("Result")
 class AgentService:
     """Answers requests for one agent; requests and replies are bytes.
 
-    Parameters
-    ----------
-    holdings : Holdings
-        What the agent has.
-    limits : Limits, optional
-        The largest message it takes.
-    ledger : bool, default=True
-        Whether to record messages. The initiator's own service does not: its answers do not leave the organisation.
-    clock : callable, optional
-        Returns the present time.
+    Messages are recorded in its ``ledger``; not by the initiator's own service, whose answers do not leave the
+    organisation. ``limits`` say how large a message it takes.
 
-    Notes
-    -----
     Others are told why a request failed only where the message is one of this package. A message of a learner or of the
     disk may quote the table or name files. So it goes to ``problems.log`` in the agent's home, and others are told only
     that it is there.
@@ -164,26 +102,21 @@ class AgentService:
         if self._own.privacy is not None:
             self._own.privacy.stated = self._stated
         self._permission = Permission(self._own, self._ledger, clock)
-        self._door = Door(limits or Limits(), self._own.limits, self._permission.knows)
-        self._runs: dict[str, RunHere] = {}
+        self._largest = limits or Limits()
+        self._runs: dict[str, AgentRun] = {}
         sweep(holdings.home)
 
     def answer(self, request: bytes, asker: str | None = None) -> bytes:
         """Return the reply to a request. A bad one gets a ``Problem`` and changes nothing.
 
-        Parameters
-        ----------
-        request : bytes
-            A message.
-        asker : str, optional
-            Who asks, if the transport has proved it. Then only the initiator of a run is answered.
+        If the transport has proved who asks, only the initiator of a run is answered.
         """
         self._counted = None
         try:
             answer = self._answer(request, asker)
             if self._counted is not None and self._ledger is not None:
                 initiator, run = self._counted
-                keep(self._own.home, self._ledger, initiator, [run])
+                keep_copies(self._own.home, self._ledger, initiator, [run])
             return answer
         except (OSError, LedgerError) as error:
             logger.error("The ledger cannot be written", exc_info=error)
@@ -194,25 +127,52 @@ class AgentService:
             )
             return encode(m.Problem(run="", kind="failed", text=text))
 
-    def run(self, name: str) -> RunHere:
+    def run(self, name: str) -> AgentRun:
         """Return a run as it is at this agent; its name comes from outside and is checked."""
         run = self._runs.get(name)
         if run is None or not run.store.exists:
-            store = RunStore(run_folder(self._own.home, name), packages_of(self._own.estimator))
-            run = RunHere(self._own, store)
-        self._keep(name, run)
+            store = RunStore.at(self._own.home, name, packages_of(self._own.estimator))
+            run = AgentRun(self._own, store)
+        self._remember(name, run)
         return run
 
-    def _keep(self, name: str, run: RunHere) -> None:
+    def _remember(self, name: str, run: AgentRun) -> None:
         """Keep a run in memory if it is on disk; otherwise drop it from memory."""
         if run.store.exists:
             self._runs[name] = run
         else:
             self._runs.pop(name, None)
 
+    # -- reading: bytes that are too large, no message, or hold unsafe text are refused
+
+    def _read(self, request: bytes, asker: str | None) -> Message:
+        most = self._most_bytes(_type(request), asker)
+        if most is not None and len(request) > HEADER_BYTES + most:
+            raise ProtocolError(
+                f"The message has {len(request) - HEADER_BYTES:,} bytes; at most {most:,} bytes are accepted for this "
+                "kind of message."
+            )
+        message = decode(request, self._largest)
+        check_words(message)
+        return message
+
+    def _most_bytes(self, type: str, asker: str | None) -> int | None:
+        """Return how many bytes a message of this type may have; None for the general limit only."""
+        limits = self._own.limits
+        if type in WITHOUT_SAMPLES:
+            return SMALL
+        if limits is None:
+            return None
+        if not type or not (asker is None or asker in limits.initiators or self._permission.knows(asker)):
+            return SMALL
+        samples = limits.most_samples
+        return None if samples is None else SMALL + BYTES_PER_SAMPLE.get(type, MANY) * samples
+
+    # -- answering
+
     def _answer(self, request: bytes, asker: str | None) -> bytes:
         try:
-            message = self._door.read(request, asker)
+            message = self._read(request, asker)
         except ProtocolError as error:
             kind: m.ProblemKind = "version" if isinstance(error, VersionError) else "malformed"
             problem = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {shown(str(error))}")
@@ -237,7 +197,7 @@ class AgentService:
             self._record("received", peer, run, type_, request, claim, lasting=not later)
         except RefusedError as error:
             self._record("received", peer, run, type_, request, lasting=not later)
-            return self._refused(message, error)
+            return self._problem(message, _kind(error), error)
         return None
 
     def _say(self, peer: str, run: str, reply: Message | Encoded) -> bytes:
@@ -265,18 +225,9 @@ class AgentService:
         """Call ``work`` and return its result; turn an error into a ``Problem``."""
         try:
             return work(*arguments)
-        except (RefusedError, MissingExtraError) as error:
-            return self._refused(message, error)
-        except OutOfOrderError as error:
-            return self._problem(message, "out-of-order", error)
-        except ProtocolError as error:
-            return self._problem(message, "malformed", error)
-        except IdsError as error:
-            return self._failed(message, error)
-        except AlignmentError as error:
-            return self._problem(message, "data", error)
         except Exception as error:  # an error here or of the disk must reach the initiator as a reply, not as silence
-            return self._failed(message, error)
+            kind = _kind(error)
+            return self._failed(message, error) if kind == "failed" else self._problem(message, kind, error)
 
     def _admit(self, message: Message, asker: str | None) -> Demand | m.Problem | None:
         """Check whether a request is allowed, before any work, and return what it asks for."""
@@ -314,18 +265,17 @@ class AgentService:
         assert exchange is not None
         run.permits = partial(self._permission.check, asker=asker)
         reply = exchange.answer(run, message, request)
-        self._keep(message.run, run)
+        self._remember(message.run, run)
         return reply
 
-    def _initiator(self, message: Message | None) -> str | None:
+    def _initiator(self, message: Message) -> str | None:
         """Return the initiator of the run that a message is about; None where no such run is known."""
         if isinstance(message, m.Open | m.Propose):
             return message.initiator
         try:
-            opened = None if message is None else RunStore(run_folder(self._own.home, message.run)).opened()
+            return str(RunStore.at(self._own.home, message.run).opened()["initiator"])
         except AssistLearnError:  # the name of the run is not valid, or nobody has opened it: the reply will say so
-            opened = None
-        return str(opened["initiator"]) if opened else None
+            return None
 
     def _check_asker(self, message: Message, asker: str | None) -> None:
         """Raise if somebody else than the run's initiator asks."""
@@ -359,9 +309,6 @@ class AgentService:
         assert self._ledger is not None
         return self._ledger.standing(initiator)[1].told
 
-    def _refused(self, message: Message, error: Exception) -> m.Problem:
-        return self._problem(message, "sits-out" if isinstance(error, SitsOutError) else "refused", error)
-
     def _problem(self, message: Message, kind: m.ProblemKind, error: Exception) -> m.Problem:
         text = str(error) or type(error).__name__
         if repr(self._own.name) not in text:
@@ -371,7 +318,7 @@ class AgentService:
     def _failed(self, message: Message, error: Exception) -> m.Problem:
         """Return what others may know about a failure; the details go to the owner's ``problems.log``."""
         if message.run in self._runs:
-            self._runs[message.run].drop_part()
+            self._runs[message.run].unload()
         if self._ledger is None:
             return self._problem(message, "failed", error)
         type_ = type_of(message)
@@ -388,6 +335,20 @@ class AgentService:
                 "correct the error; then go on. Nothing is lost."
             )
         return m.Problem(run=_name(message), kind="failed", text=text)
+
+
+def _kind(error: Exception) -> m.ProblemKind:
+    """Return which kind of problem an error is for others."""
+    return next((kind for type, kind in KINDS if isinstance(error, type)), "failed")
+
+
+def _type(request: bytes) -> str:
+    """Return the type at the beginning of a message, without decoding it; an empty text if there is none."""
+    found = _TYPE_FIRST.match(request, HEADER_BYTES)
+    if found is None:
+        return ""
+    length = request[found.end() - 1] & 0x1F
+    return request[found.end() : found.end() + length].decode(errors="replace")
 
 
 def _name(message: Message) -> str:

@@ -26,29 +26,7 @@ from assistlearn.protocol.messages import type_of
 from assistlearn.storage import appending
 from assistlearn.storage.files import REMEDY, FileDigests, digest_of, remove_tree
 
-# An agent's ``problems.log``: what went wrong there, for its owner alone, in two files of bounded size.
-
-
-LARGEST_LOG = 1_000_000
-"""When ``problems.log`` has more bytes than this, it is renamed ``problems.log.1``, and a new file begins."""
-
-
-def note_problem(home: Path, text: str) -> None:
-    """Write something to the log in an agent's home; where that is not possible, the request is answered all the same.
-
-    Others decide how often an agent fails. So the log is bounded: the oldest problems are dropped.
-    """
-    path = home / "problems.log"
-    with suppress(OSError):
-        if path.exists() and path.stat().st_size > LARGEST_LOG:
-            os.replace(path, path.with_name("problems.log.1"))
-        with appending(path) as file:
-            file.write(text.encode(errors="backslashreplace")[:LARGEST_LOG] + b"\n")
-
-
-# What an agent remembers of one run, in a folder: enough to go on after a crash, and to predict years later.
-#
-# ::
+# The folder of a run:
 #
 #     opened.json           who asked, what for, how samples are matched
 #     rows.npy              the agent's row for every sample of the run, or -1
@@ -62,7 +40,7 @@ def note_problem(home: Path, text: str) -> None:
 #         origin.txt        only if the turn is taken again from an earlier run: the run that the model was fitted in
 #         whole.msg         only then, too: the answer about all samples; only the new part of it was sent
 #         reply.msg         what it answered; written last: the turn is done when this file is there
-#     again/                while the run goes on from an earlier one and trains: turns of that run (earlier_turns.py)
+#     again/                while the run goes on from an earlier one and trains: turns of that run (see below)
 #     ended.json            how many rounds the result is made of, which turns there were, and whose models do not count
 #     mark.txt              a random text that differs from that of any other run with the same name; for [privacy]
 #     digests.txt           the digest of each file, to notice one that has changed
@@ -93,27 +71,11 @@ class PastTurn:
     origin: str = ""
 
 
-@dataclass(frozen=True)
-class Again:
-    """What is kept in addition for a turn that was taken again: the run of its model, and its answer about all samples.
-
-    If no model is kept, ``origin`` is empty.
-    """
-
-    origin: str
-    whole: bytes
-
-
 class RunStore:
-    """The folder of one run at one agent.
+    """The folder of one run at one agent; it need not exist yet.
 
-    Parameters
-    ----------
-    folder : path
-        The folder; it need not exist yet.
-    packages : sequence of str
-        The packages of the agent's own learner. A stored model may hold their types, beside those of numpy and
-        scikit-learn.
+    ``packages`` are those of the agent's own learner: a stored model may hold their types, beside those of numpy and
+    scikit-learn.
     """
 
     def __init__(self, folder: Path, packages: tuple[str, ...] = ()) -> None:
@@ -121,17 +83,19 @@ class RunStore:
         self._packages = packages
         self._files = FileDigests(folder)
 
+    @classmethod
+    def at(cls, home: Path, run: str, packages: tuple[str, ...] = ()) -> RunStore:
+        """Return the store of a run below an agent's home; the run's name comes from outside and is checked."""
+        return cls(run_folder(home, run), packages)
+
     @property
     def exists(self) -> bool:
-        """Whether the run was opened here."""
         return (self.folder / "opened.json").exists()
 
     def open(self, facts: dict[str, Any]) -> None:
-        """Remember who asked, and what for."""
         self._files.write({self._path("opened.json"): storage.json_bytes(facts)})
 
     def opened(self) -> dict[str, Any]:
-        """Return who asked, and what for."""
         path = self._path("opened.json")
         return storage.json_of(self._files.read(path), path)
 
@@ -149,16 +113,13 @@ class RunStore:
             )
 
     def fingerprint(self) -> str | None:
-        """Return the fingerprint of the table that the models were trained with."""
         fingerprint: str | None = self._table().get("fingerprint")
         return fingerprint
 
     def keep_columns(self, columns: Mapping[str, Any]) -> None:
-        """Remember how the columns of the table are distributed."""
         self._files.write({self._path("columns.json"): storage.json_bytes(columns)})
 
     def columns(self) -> Mapping[str, Any] | None:
-        """Return how the columns of the table were distributed; None where that was not kept."""
         path = self._path("columns.json")
         columns: Mapping[str, Any] | None = storage.json_of(self._files.read(path), path) if self._has(path) else None
         return columns
@@ -169,27 +130,35 @@ class RunStore:
         return schema
 
     def rows(self) -> NDArray[Any] | None:
-        """Return the agent's row of every sample, if samples were aligned."""
         path = self._path("rows.npy")
         return storage.array_of(self._files.read(path), path) if self._has(path) else None
 
     def keep_task(self, begin: bytes) -> None:
-        """Remember the task."""
         self._files.write({self._path("begin.msg"): begin})
 
     def task(self) -> bytes | None:
-        """Return the task, if it was set."""
         path = self._path("begin.msg")
         return self._files.read(path) if self._has(path) else None
 
     def keep_turn(
-        self, number: int, request: bytes, reply: bytes, model: Model | None, honest: bool, again: Again | None = None
+        self,
+        number: int,
+        request: bytes,
+        reply: bytes,
+        model: Model | None,
+        honest: bool,
+        whole: bytes | None = None,
+        origin: str = "",
     ) -> None:
-        """Store a turn. When this returns, the turn is on disk, and survives a crash."""
+        """Store a turn. When this returns, the turn is on disk, and survives a crash.
+
+        A turn that was taken again has the answer about all samples in ``whole``, and in ``origin`` the run of its
+        model; empty if no model is kept.
+        """
         folder = self._turn(number)
         files: dict[Path, bytes] = {}
-        if again is not None:
-            files |= {folder / "origin.txt": again.origin.encode(), folder / "whole.msg": again.whole}
+        if whole is not None:
+            files |= {folder / "origin.txt": origin.encode(), folder / "whole.msg": whole}
         if honest:
             files[folder / "honest"] = b""
         if model is not None:
@@ -197,12 +166,10 @@ class RunStore:
         self._files.write(files | {folder / "request.msg": request, folder / "reply.msg": reply})
 
     def has_turn(self, number: int) -> bool:
-        """Whether a turn is done."""
         return (self._turn(number) / "reply.msg").exists()
 
     @property
     def n_turns(self) -> int:
-        """How many turns are done."""
         return len(self._done_turns())
 
     def past_turns(self) -> Iterator[PastTurn]:
@@ -221,7 +188,6 @@ class RunStore:
                 yield self._past_turn(number, may_lack_model=number in ended["removed"])
 
     def _done_turns(self) -> list[int]:
-        """Return the numbers of the turns that are done."""
         folders = (self.folder / "turns").glob("*")
         return sorted(int(each.name) for each in folders if each.name.isdecimal() and (each / "reply.msg").exists())
 
@@ -248,7 +214,6 @@ class RunStore:
             raise RunError(f"{path} cannot be read as a model ({type(error).__name__}: {error}). {REMEDY}") from error
 
     def model_bytes(self, path: Path) -> bytes:
-        """Return the file of a stored model, after a check that it is unchanged."""
         return self._files.read(path)
 
     def end(self, n_rounds: int, surplus: list[int]) -> None:
@@ -335,7 +300,6 @@ def run_folder(home: Path, run: str) -> Path:
 
 
 def runs_at(home: Path) -> list[str]:
-    """Return the runs that an agent remembers."""
     names = (path.parent.name for path in (home / "runs").glob("*/opened.json"))
     return sorted(name for name in names if not name.startswith("."))
 
@@ -363,7 +327,21 @@ def sweep(home: Path) -> None:
             logger.warning("What is left of a run that was forgotten: %s", words)
 
 
-# Whether an agent's stored messages are those that its ledger has seen.
+LARGEST_LOG = 1_000_000
+"""When ``problems.log`` has more bytes than this, it is renamed ``problems.log.1``, and a new file begins."""
+
+
+def note_problem(home: Path, text: str) -> None:
+    """Write something to the log in an agent's home; where that is not possible, the request is answered all the same.
+
+    Others decide how often an agent fails. So the log is bounded: the oldest problems are dropped.
+    """
+    path = home / "problems.log"
+    with suppress(OSError):
+        if path.exists() and path.stat().st_size > LARGEST_LOG:
+            os.replace(path, path.with_name("problems.log.1"))
+        with appending(path) as file:
+            file.write(text.encode(errors="backslashreplace")[:LARGEST_LOG] + b"\n")
 
 
 def check_with_ledger(store: RunStore, ledger: Path) -> None:
@@ -412,8 +390,6 @@ def _unknown(path: Path, ledger: Path) -> RunError:
 
 # What an agent keeps of an earlier run while a run goes on from it: a copy, so that the earlier run may be forgotten.
 #
-# ::
-#
 #     again/recall.msg      what was asked for
 #     again/begin.msg       the task of the earlier run
 #     again/rows.npy        the agent's row of each sample of the earlier run, or -1
@@ -431,9 +407,9 @@ FOLDER = "again"
 
 @dataclass(frozen=True)
 class EarlierTurn:
-    """A turn of an earlier run.
+    """A turn of an earlier run: its model, the answer about all samples, and whether rewards were honest.
 
-    It has the model, the answer about all samples, whether rewards were honest, and the run that the model is from.
+    ``origin`` is the run that the model was fitted in.
     """
 
     model: Model
@@ -443,15 +419,7 @@ class EarlierTurn:
 
 
 class EarlierTurns:
-    """The turns of an earlier run, in the store of the one that goes on from it.
-
-    Parameters
-    ----------
-    store : RunStore
-        The store of the run that goes on.
-    packages : sequence of str
-        As in :class:`~assistlearn.agent.store.RunStore`.
-    """
+    """The turns of an earlier run, in the store of the one that goes on from it."""
 
     def __init__(self, store: RunStore, packages: tuple[str, ...] = ()) -> None:
         self._folder = store.folder / FOLDER
@@ -494,18 +462,15 @@ class EarlierTurns:
         return message
 
     def task(self) -> m.Begin:
-        """Return the task of the earlier run."""
         begin = decode(self._files.read(self._folder / "begin.msg"))
         assert isinstance(begin, m.Begin)
         return begin
 
     def rows(self) -> Rows:
-        """Return the agent's row of each sample of the earlier run, or -1."""
         path = self._folder / "rows.npy"
         return np.asarray(storage.array_of(self._files.read(path), path))
 
     def has(self, number: int) -> bool:
-        """Whether a turn can be taken again."""
         return (self._folder / f"{number:06d}" / "reply.msg").exists()
 
     def turn(self, number: int) -> EarlierTurn:

@@ -51,10 +51,8 @@ def proved(
     ----------
     reward : Reward
         The model's reward on samples that it was not fitted to.
-    codes : ndarray of shape (n_samples,)
-        The class codes.
-    ignorance : ndarray of shape (n_samples,)
-        The ignorance under which the model was fitted.
+    codes, ignorance : ndarray of shape (n_samples,)
+        The class codes, and the ignorance under which the model was fitted.
     n_classes : int
         The number of classes.
     held : ndarray of bool, optional
@@ -98,9 +96,6 @@ def _likelihood(reward: Reward, n_classes: int) -> Floats:
     return out
 
 
-# The task that a ``Begin`` sets: which samples, with which classes, and how to train; checked before any work.
-
-
 MOST_SCORES = 2**28
 """The most samples times classes of a soft run: two gibibytes of scores. An initiator could ask for any number."""
 
@@ -110,16 +105,12 @@ LONGEST_WORDS = 500
 
 @dataclass(frozen=True)
 class Task:
-    """A task as one agent has it.
+    """The task that a ``Begin`` sets, as one agent has it.
 
     Attributes
     ----------
-    method_name, method : str, Method
-        How models are rewarded and weighed.
     honesty : Honesty
         How the agent finds out where its models are right.
-    n_classes : int
-        The number of classes.
     training_codes : ndarray of shape (n_training,)
         The class codes of the training samples; agents are not told those of the hold-out samples.
     aside : ndarray of bool of shape (n_samples,)
@@ -190,11 +181,9 @@ class Task:
 
     @property
     def n_training(self) -> int:
-        """How many samples are trained on."""
         return len(self.training_codes)
 
     def start(self) -> RunState:
-        """Return the state before the first turn."""
         return self.method.start(self.n_training, self.n_classes, self.weights)
 
     def check_spread(self, state: RunState) -> None:
@@ -264,7 +253,6 @@ def aligned_rows(rows: Rows | None, run: str) -> Rows:
 
 
 def _plan(begin: m.Begin) -> Plan:
-    """Return the part of the plan that the message tells."""
     try:
         said = {name: getattr(begin, name) for name in TOLD}
         plan = Plan(**{name: value for name, value in said.items() if value is not None})

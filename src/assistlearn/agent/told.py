@@ -36,19 +36,7 @@ ALL_SPENT = dict.fromkeys((*TOTALS, "most_bits", "most_predictions"), ALL) | {f"
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Something that is told about some people, the same amount about each.
-
-    Attributes
-    ----------
-    people : ndarray of uint64
-        The people that it is about, in rising order.
-    bits : float
-        The bits about each person.
-    answers : int, default=0
-        The randomised answers about each person.
-    votes : int, default=0
-        The predictions about each person.
-    """
+    """Something that is told about some people (in rising order), the same amount about each."""
 
     people: People
     bits: float
@@ -62,26 +50,20 @@ class PeopleTold:
 
     Attributes
     ----------
-    initiator : str
-        The initiator's name.
     people : ndarray of uint64 of shape (n,)
         The people about whom something was told, in rising order.
     bits, votes : ndarray of shape (n,)
         How many bits were told about each person, and how many predictions.
     last : ndarray of uint64 of shape (n,)
         The mark of the last prediction about each person. While the mark is the same, the votes are the same.
-    epsilons : ndarray of shape (e,)
-        Every epsilon with which answers were randomised.
-    answers : ndarray of shape (n, e)
-        How many answers about each person were randomised with each epsilon.
+    epsilons, answers : ndarray of shape (e,) and (n, e)
+        Every epsilon with which answers were randomised, and how many answers about each person were with each.
     marks : ndarray of uint64
         The marks of turns that were counted, so that each is counted once.
     totals : ndarray of shape (3,)
         The bits, predictions and randomised answers that were counted, over all people. They never fall.
-    least_bits, least_votes : float, int
+    least_bits, least_votes, least_answers : float, int, ndarray of shape (e,)
         What everybody counts as having been told, at least; above zero only where counts were lost and rebuilt.
-    least_answers : ndarray of shape (e,)
-        The same of randomised answers.
     """
 
     initiator: str
@@ -99,7 +81,6 @@ class PeopleTold:
 
     @classmethod
     def nothing(cls, initiator: str) -> PeopleTold:
-        """Return an empty record, for an initiator that was told nothing yet."""
         none, whole = np.zeros(0, np.uint64), np.zeros(0, np.int64)
         answers = np.zeros((0, 0), np.int64)
         return cls(initiator, none, np.zeros(0), whole, none, np.zeros(0), answers, none, np.zeros(3), 0.0, 0, whole)
@@ -168,7 +149,6 @@ class PeopleTold:
         )
 
     def with_release(self, release: Release, epsilon: float | None, mark: int) -> PeopleTold:
-        """Return the record after one more release."""
         out = self.with_people(release.people)
         if release.answers and epsilon is not None:
             out = out.with_epsilon(epsilon)
@@ -186,7 +166,6 @@ class PeopleTold:
         return replace(out, bits=bits, votes=votes, last=last, answers=answers, marks=marks, totals=out.totals + told)
 
     def with_epsilon(self, epsilon: float) -> PeopleTold:
-        """Return the record with a column for answers with this epsilon."""
         if epsilon in self.epsilons:
             return self
         more = np.zeros((len(self.people), 1), np.int64)
@@ -205,14 +184,9 @@ class PeopleTold:
 
 
 class ToldBook:
-    """The files of what was told, for all initiators.
+    """The files of what was told, for all initiators; the folder need not exist yet.
 
     Several processes of one agent may count at the same time; they wait for each other.
-
-    Parameters
-    ----------
-    folder : path
-        The folder of the files; it need not exist yet.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -225,7 +199,6 @@ class ToldBook:
         return not any(self.n_people().values())
 
     def initiators(self) -> list[str]:
-        """Return the initiators that were told anything."""
         return sorted(_load(path).initiator for path in self._folder.glob("*.npz"))
 
     def n_people(self) -> dict[str, int]:
@@ -238,7 +211,6 @@ class ToldBook:
         return found
 
     def of(self, initiator: str) -> PeopleTold:
-        """Return what an initiator was told."""
         path = self._path(initiator)
         if not path.exists():
             return PeopleTold.nothing(initiator)
@@ -257,12 +229,7 @@ class ToldBook:
     def check(self, initiator: str, stated: Mapping[str, float]) -> PeopleTold:
         """Return what an initiator was told; raise ``RunError`` if it is less than an answer has stated.
 
-        Parameters
-        ----------
-        initiator : str
-            The initiator.
-        stated : mapping
-            The figures (:meth:`PeopleTold.figures`) that the ledger has of the last answer that told something.
+        ``stated`` are the figures that the ledger has of the last answer that told something.
         """
         told = self.of(initiator)
         figures = told.figures()
@@ -280,7 +247,7 @@ class ToldBook:
         return told
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Wait until no other process counts, and keep others from counting meanwhile."""
         with storage.writing(self._folder):
             storage.private_folder(self._folder)

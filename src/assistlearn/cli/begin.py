@@ -342,7 +342,7 @@ def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
     used = [
         row
         for initiator in dict.fromkeys([*holdings.limits.initiators, *tally.consented(now)])
-        for row in holdings.limits.standing(initiator, tally.of(initiator), day)
+        for row in holdings.limits.used(initiator, tally.of(initiator), day)
     ]
     return {"used": used, "of_one_run": holdings.limits.of_one_run()}
 

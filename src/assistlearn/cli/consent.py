@@ -17,7 +17,7 @@ from assistlearn.evaluation.words import counted
 from assistlearn.extras import install_line
 
 if TYPE_CHECKING:
-    from assistlearn.agent.consent import OwnersDesk, RequestStanding
+    from assistlearn.agent.consent import ConsentRequest, Inbox
     from assistlearn.protocol.ledger import Decision
 
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def told_in_words(told: dict[str, Any]) -> str:
-    """Return the sentence for the values of a :class:`~assistlearn.agent.releases.ToldStanding`.
+    """Return the sentence for the values of a :class:`~assistlearn.agent.releases.ToldSummary`.
 
     >>> told = {"initiator": "clinic", "people": 9, "bits": 18.0, "predictions": 1}
     >>> print(told_in_words(told | {"epsilon": 12.0, "epsilon_at_delta": 11.9}))  # doctest: +NORMALIZE_WHITESPACE
@@ -78,17 +78,17 @@ def requests(agent: AgentFile, json: Json = False) -> None:
         raise RequestsError(" ".join(damaged))
 
 
-def desk_of(agent: Path) -> OwnersDesk:
+def desk_of(agent: Path) -> Inbox:
     """Return the desk of an agent's owner, which finds and answers requests."""
-    from assistlearn.agent.consent import OwnersDesk
+    from assistlearn.agent.consent import Inbox
     from assistlearn.agent.file import ANSWER_WITHIN, load_description
 
     description = load_description(agent)
     within = ANSWER_WITHIN if description.allow is None else description.allow.answer_within
-    return OwnersDesk(description.models, within)
+    return Inbox(description.models, within)
 
 
-def show_request(standing: RequestStanding) -> None:
+def show_request(standing: ConsentRequest) -> None:
     """Print a request for people. Point out a text that mixes scripts: letters of several scripts may look alike."""
     from assistlearn.agent.consent import moment_in_words
 
@@ -100,7 +100,7 @@ def show_request(standing: RequestStanding) -> None:
     say(f"  asked:   {moment_in_words(standing.since)}: {run}")
 
 
-def _state(standing: RequestStanding) -> str:
+def _state(standing: ConsentRequest) -> str:
     from assistlearn.agent.consent import moment_in_words
 
     if standing.state == "waiting":

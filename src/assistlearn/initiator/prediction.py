@@ -446,13 +446,13 @@ def ask_matched(run: OpenRun, agent: str, held: Bools, start: int, stop: int) ->
 def own_votes(run: OpenRun, rows: Rows) -> AgentVotes:
     """Return the initiator's own votes, which do not travel, and so are not rounded."""
     own = run.own.run(run.name)
-    if not own.store.exists or not own.part().finished:
+    if not own.store.exists or not own.loaded().finished:
         raise RunError(f"Agent {run.settings.initiator!r} knows no run {run.name!r} that is finished.")
-    part, known = own.part(), rows >= 0
+    known = rows >= 0
     scores = np.zeros((len(rows), len(run.settings.classes)))
-    scores[known] = part.votes(rows)
+    scores[known] = own.votes(rows)
     run.log.append(SamplesDone(run.settings.initiator, len(rows), len(rows)))
-    return AgentVotes(known, scores, part.agent.total_weight)
+    return AgentVotes(known, scores, own.agent.total_weight)
 
 
 def _matched(run: OpenRun, agent: str, ids: Ids) -> Bools:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.sources import servers
-from tests.agent_files.conftest import write_agent
+from tests.agent.conftest import write_agent
 
 __all__ = ["write_agent"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assistlearn.agent.consent import has_consent
 from assistlearn.agent.file import load_description
-from assistlearn.agent.holdings import door_of, from_loaded
+from assistlearn.agent.holdings import from_loaded, holdings_without_table
 from assistlearn.agent.loading import load_agent
 from assistlearn.agent.service import AgentService
 from assistlearn.errors import RefusedError
@@ -73,7 +73,7 @@ class Answering:
 
     def _service_for(self, asker: str) -> AgentService:
         if self._service is None and not self._allows(asker):
-            self._door = self._door or AgentService(door_of(self._description))
+            self._door = self._door or AgentService(holdings_without_table(self._description))
             return self._door
         if self._service is None:
             self._service, self._door = AgentService(from_loaded(load_agent(self._description))), None

@@ -140,13 +140,7 @@ BAD = {
         ", line 11: there is no key 'exlude' in [features]. Did you mean 'exclude'?",
     ),
     "an unknown table": (MINIMAL + "[permit]\n", ", line 5: there is no key 'permit'."),
-    "an unknown preprocessing key": (
-        FULL.replace("max_categories", "max_categoris"),
-        ", line 20: there is no key 'max_categoris' in [preprocessing]. Did you mean 'max_categories'?",
-    ),
-    "an unknown permission": (FULL.replace("max_runs", "runs"), "there is no key 'runs' in [allow]"),
     "no name": (MINIMAL.replace('name = "lab"\n', ""), "the key 'name' is missing. Add a line such as: name = \"lab\""),
-    "no id": (MINIMAL.replace('id = "id"\n', ""), "the key 'id' is missing"),
     "no table": (MINIMAL.replace('table = "lab.csv"\n', ""), "the key 'table' is missing"),
     "no learner": (MINIMAL.replace('learner = "a.B"\n', ""), "the key 'learner' is missing"),
     "no kind of learner": (
@@ -159,7 +153,6 @@ BAD = {
         FULL.replace('["x*", "age"]', '"x*"'),
         ", line 10: features.include = 'x*' must be a list of texts",
     ),
-    "numbers in a list": (FULL.replace('["x3"]', "[3]"), ", line 11: features.exclude = [3] must be a list of texts"),
     "a learner of no type": (MINIMAL.replace('"a.B"', "3"), ", line 4: learner = 3 must be a table"),
     "a text for a flag": (
         MINIMAL + '[preprocessing]\nenabled = "no"',
@@ -168,12 +161,6 @@ BAD = {
     "an unknown choice": (
         FULL.replace("one-hot", "onehot"),
         ", line 19: preprocessing.categories = 'onehot' is not known. Did you mean 'one-hot'?",
-    ),
-    "one category": (FULL.replace("max_categories = 5", "max_categories = 1"), "a whole number of at least 2"),
-    "a true count": (FULL.replace("max_runs = 3", "max_runs = true"), "allow.max_runs = True must be a whole number"),
-    "no runs": (
-        FULL.replace("max_runs = 3", "max_runs = 0"),
-        "allow.max_runs = 0 must be a whole number of at least 1",
     ),
     "nobody allowed": (FULL.replace('["clinic", "insurer"]', "[]"), "allow.initiators names nobody"),
     "initiators not said": (MINIMAL + "[allow]\nmax_runs = 1", "the key 'allow.initiators' is missing"),

@@ -7,19 +7,15 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from assistlearn import storage
-from assistlearn.agent.file import Allowance, PrivacyRules
+from assistlearn.agent.file import Allowance
 from assistlearn.agent.releases import limits_at, told_at
 from assistlearn.agent.told import ToldBook
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
-from tests.service.owned_lab import BANK, CODES, PEOPLE, SHOP, Lab, X, refused
+from tests.agent.owned_lab import BANK, CODES, PEOPLE, SHOP, Lab, X, lab_with, refused
+from tests.agent.recording import full_disk
 
 HALF = PEOPLE[: len(PEOPLE) // 2]
-
-
-def lab_with(home, **rules) -> Lab:
-    return Lab(home, Allowance((BANK, SHOP), min_people=5), PrivacyRules(**rules))
 
 
 def told(lab: Lab, initiator: str = BANK) -> list[float]:
@@ -109,23 +105,15 @@ def test_what_is_forgotten_stays_counted_and_a_restart_forgets_nothing(tmp_path)
     assert set(told(lab)) == {3}
 
 
-def test_the_same_turn_is_counted_once_however_often_it_is_asked_for(tmp_path, monkeypatch, caplog):
+def test_the_same_turn_is_counted_once_however_often_it_is_asked_for(tmp_path, caplog):
     """A disk that is full, after the count and before the answer: nothing was told, and nothing is counted again."""
     lab = lab_with(tmp_path, max_bits_per_sample=2)
     lab.ready()
     caplog.set_level("CRITICAL", "assistlearn.agent")
-    whole = storage.write_bytes
-
-    def full(path, content):
-        if path.name == "reply.msg":
-            raise OSError(28, "No space left on device", str(path))
-        whole(path, content)
-
-    monkeypatch.setattr(storage, "write_bytes", full)
-    for _ in range(5):
-        lab.restart()
-        assert lab.take(1).kind == "failed"
-    monkeypatch.setattr(storage, "write_bytes", whole)
+    with full_disk("reply.msg"):
+        for _ in range(5):
+            lab.restart()
+            assert lab.take(1).kind == "failed"
     for number in (1, 1, 2, 2):
         assert isinstance(lab.take(number), m.TurnTaken)
     assert set(told(lab)) == {2}

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from assistlearn import storage
 from assistlearn.agent.file import Allowance
-from assistlearn.agent.holdings import gate
 from assistlearn.agent.limits import KINDS, OwnerLimits
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from tests.service.owned_lab import BANK, PEOPLE, Lab
-from tests.service.recording import record
+from tests.agent.owned_lab import BANK, PEOPLE, Lab
+from tests.agent.recording import full_disk, owner, record
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +38,6 @@ def just_enough(lab) -> dict[str, Any]:
     }
 
 
-def owner(**limits: Any) -> dict[str, Any]:
-    allowance = Allowance(("clinic",), **limits)
-    return {"allow": gate("lab", allowance), "limits": OwnerLimits("lab", allowance, rows=142)}
-
-
 def test_a_run_gets_through_with_just_enough(lab, tmp_path):
     service = lab.service(tmp_path, **owner(**just_enough(lab)))
     assert [service.answer(request) for request in lab.requests] == lab.replies
@@ -65,7 +58,7 @@ def test_a_run_does_not_get_through_with_one_less(lab, tmp_path, key):
 def test_the_owner_lifts_a_limit_with_a_word(lab, tmp_path, key):
     service = lab.service(tmp_path, **owner(**(just_enough(lab) | {key: "none"})))
     assert service.answer(lab.requests[0]) == lab.replies[0]
-    assert key not in {limit.kind.key for limit in OwnerLimits("lab", Allowance(("clinic",), **{key: "none"}), 10)}
+    assert key not in OwnerLimits("lab", Allowance(("clinic",), **{key: "none"}), 10).most
 
 
 def test_requests_that_come_again_after_a_restart_are_not_counted_again(lab, tmp_path):
@@ -82,22 +75,14 @@ def test_requests_that_come_again_after_a_restart_are_not_counted_again(lab, tmp
             assert service.answer(request) == reply, stage
 
 
-def test_a_turn_that_fails_many_times_is_one_turn(tmp_path, monkeypatch, caplog):
+def test_a_turn_that_fails_many_times_is_one_turn(tmp_path, caplog):
     lab = Lab(tmp_path, Allowance((BANK,), max_turns=2))
     lab.ready()
     caplog.set_level("CRITICAL", "assistlearn.agent")
-    whole = storage.write_bytes
-
-    def full(path, content):
-        if path.name == "reply.msg":
-            raise OSError(28, "No space left on device", str(path))
-        whole(path, content)
-
-    monkeypatch.setattr(storage, "write_bytes", full)
-    for _ in range(10):
-        lab.restart()
-        assert lab.take(1).kind == "failed"
-    monkeypatch.setattr(storage, "write_bytes", whole)
+    with full_disk("reply.msg"):
+        for _ in range(10):
+            lab.restart()
+            assert lab.take(1).kind == "failed"
     for number in (1, 2):
         assert isinstance(lab.take(number), m.TurnTaken)
     assert lab.take(3).kind == "sits-out"
@@ -122,7 +107,7 @@ def test_without_a_table_of_what_is_allowed_nothing_is_limited_but_all_of_it_is_
 
 def test_a_large_table_has_room_for_its_own_size_by_default():
     """A million people, trained on and predicted on one day, twice; and predicted daily for two years."""
-    most = {limit.kind.key: limit.most for limit in OwnerLimits("lab", Allowance((BANK,)), rows=1_000_000)}
+    most = OwnerLimits("lab", Allowance((BANK,)), rows=1_000_000).most
     assert most["max_ids_a_day"] >= 4_000_000
     assert most["max_votes_a_day"] >= 2_000_000
     assert min(most["max_total_ids"], most["max_total_votes"]) >= 730 * 1_000_000

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.consent import Inbox
 from assistlearn.agent.file import Allowance
 from assistlearn.agent.service import SMALL
 from assistlearn.errors import LedgerError, RequestsError, SettingsError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import read, verify
+from tests.agent.owned_lab import BANK, PEOPLE, SHOP, Lab, opening, refused
 from tests.forked_agents import forks
-from tests.service.owned_lab import BANK, PEOPLE, SHOP, Lab, opening, refused
 
 NOON = datetime(2030, 6, 1, 12, tzinfo=UTC)
 
@@ -30,17 +30,17 @@ def lab(tmp_path: Path) -> Lab:
 
 
 def approve(lab: Lab, number: str, until: date | None = None) -> None:
-    desk = lab.desk()
-    desk.approve(desk.find(number), "Ada", until)
+    inbox = lab.inbox()
+    inbox.approve(inbox.find(number), "Ada", until)
 
 
 def reject(lab: Lab, number: str, reason: str = "no contract") -> None:
-    desk = lab.desk()
-    desk.reject(desk.find(number), "Ada", reason)
+    inbox = lab.inbox()
+    inbox.reject(inbox.find(number), "Ada", reason)
 
 
 def states(lab: Lab) -> list[tuple[str, str]]:
-    return [(each.initiator, each.state) for each in lab.desk().requests()[0]]
+    return [(each.initiator, each.state) for each in lab.inbox().requests()[0]]
 
 
 # -- waiting --
@@ -50,11 +50,11 @@ def test_a_request_of_an_unknown_initiator_waits_and_nothing_else_happens(lab):
     reply = lab.propose()
     assert (reply.state, reply.since) == ("waiting", "2030-06-01T12:00:00.000+00:00")
     assert {path.name for path in lab.home.iterdir()} == {"ledger.jsonl", "ledger.jsonl.head", "requests"}
-    [standing], damaged = lab.desk().requests()
+    [request], damaged = lab.inbox().requests()
     assert damaged == []
-    assert (standing.request, standing.state, standing.proof) == (reply.request, "waiting", "certificate")
-    assert (standing.purpose, standing.method, standing.n_samples, standing.n_rounds) == ("a test", "ascii", 60, 5)
-    assert standing.answer_until == "2030-06-15T12:00:00.000+00:00"
+    assert (request.request, request.state, request.proof) == (reply.request, "waiting", "certificate")
+    assert (request.purpose, request.method, request.n_samples, request.n_rounds) == ("a test", "ascii", 60, 5)
+    assert request.answer_until == "2030-06-15T12:00:00.000+00:00"
 
 
 def test_an_initiator_that_does_not_know_of_requests_is_refused_in_words_that_it_understands(lab):
@@ -216,16 +216,16 @@ def test_who_asks_no_longer_says_so_and_may_ask_anew(lab):
     assert states(lab) == [(BANK, "waiting")]
 
 
-# -- the desk --
+# -- the owner reads and answers --
 
 
 def test_a_request_is_found_by_how_its_number_begins(lab):
     number = lab.propose().request
-    assert lab.desk().find(number[:4].upper()).request == number
+    assert lab.inbox().find(number[:4].upper()).request == number
     with pytest.raises(RequestsError, match=f"There is no request 'zz'. The requests are: {number}"):
-        lab.desk().find("zz")
+        lab.inbox().find("zz")
     with pytest.raises(RequestsError, match="There is no request ''"):
-        lab.desk().find("")
+        lab.inbox().find("")
 
 
 def test_an_answer_that_says_nothing_or_too_much_is_refused(lab):
@@ -241,11 +241,11 @@ def test_an_answer_that_says_nothing_or_too_much_is_refused(lab):
 
 
 def test_an_answer_to_what_has_changed_in_the_meantime_is_none(lab):
-    desk = lab.desk()
-    seen = desk.find(lab.propose().request)
+    inbox = lab.inbox()
+    seen = inbox.find(lab.propose().request)
     reject(lab, seen.request)
     with pytest.raises(RequestsError, match="has changed in the meantime"):
-        desk.approve(seen, "Ada")
+        inbox.approve(seen, "Ada")
     assert states(lab) == [(BANK, "rejected")]
 
 
@@ -265,7 +265,7 @@ def test_no_file_lets_anybody_in(lab):
     ):
         path.write_text(json.dumps(kept | forged))
         refused(lab.open(), "does not work for 'bank'")
-        found, [damaged] = lab.desk().requests()
+        found, [damaged] = lab.inbox().requests()
         assert (found, damaged.startswith(str(path))) == ([], True)
     path.write_text(json.dumps(kept))
     assert states(lab) == [(BANK, "waiting")]
@@ -282,7 +282,7 @@ def test_a_decision_that_is_written_into_the_ledger_by_hand_lets_nobody_in_and_i
     with pytest.raises(LedgerError):
         lab.restart()
     with pytest.raises(LedgerError):
-        lab.desk().requests()
+        lab.inbox().requests()
 
 
 def test_a_crash_between_the_ledger_and_the_inbox_loses_no_answer(lab):
@@ -322,7 +322,7 @@ def test_a_helper_that_is_killed_at_any_moment_has_every_request_and_answer_it_h
         process.join()
         last = int(told.read_text() or begin)
         verify(home / "ledger.jsonl")
-        found, damaged = OwnersDesk(home, 1).requests()
+        found, damaged = Inbox(home, 1).requests()
         assert damaged == []
         known = {each.initiator: each.state for each in found}
         for number in range(begin, last + 1):

@@ -8,18 +8,16 @@ import math
 import os
 import shutil
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
+from datetime import UTC, datetime
+from typing import ClassVar
 
 import msgspec
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from assistlearn import storage as files
 from assistlearn.agent.file import Allowance
 from assistlearn.agent.holdings import gate
-from assistlearn.agent.limits import OwnerLimits
 from assistlearn.agent.service import AgentService
 from assistlearn.errors import RefusedError
 from assistlearn.protocol import Limits, decode, encode
@@ -27,7 +25,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes, pack_numbers
 from assistlearn.protocol.ledger import read, verify
 from assistlearn.protocol.scores import Levels, pack_levels
-from tests.service.recording import Recording, files_of, record
+from tests.agent.recording import Recording, files_of, full_disk, owner, record
 
 RUN = "test-run"
 METHODS = {
@@ -73,11 +71,6 @@ def changed(message, **fields):
 
 
 # -- the same request again --
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_run_played_back_to_a_new_desk_gets_the_same_replies(recorded, tmp_path, method):
-    goes_on(recorded[method], recorded[method].service(tmp_path), 0)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -166,17 +159,6 @@ def test_an_unknown_run_gets_a_problem(lab, tmp_path):
     goes_on(lab, service, stage)
 
 
-@pytest.mark.parametrize(
-    "run", ["", ".", "..", "../lab", "a/b", "/etc", "a\\b", "a b", "a\0b", "é", "x" * 81, ".hidden", "a\nb", "~"]
-)
-def test_a_name_that_could_be_a_path_is_refused(lab, tmp_path, run):
-    home = tmp_path / "home"
-    service = lab.service(home)
-    for request in (lab.requests[0], lab.requests[-1]):
-        refuses(service, home, changed(decode(request), run=run), "malformed", "is not the name of a run")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["home"]
-
-
 def test_two_runs_do_not_disturb_each_other(lab, tmp_path):
     service = lab.service(tmp_path)
     for request, reply in zip(lab.requests, lab.replies, strict=True):
@@ -207,12 +189,6 @@ def test_whatever_comes_too_early_gets_a_problem_and_the_run_goes_on(recorded, t
             assert reply.kind in {"out-of-order", "behind", "data"}
         assert files_of(tmp_path) == before
     goes_on(lab, service, lab.stage(m.End) - 1)
-
-
-def test_end_before_begin_is_refused(lab, tmp_path):
-    for stage in range(1, lab.stage(m.Begin) + 1):
-        home = tmp_path / str(stage)
-        refuses(lab.service(home, stage), home, m.End(run=RUN, n_rounds=3), "out-of-order", "has not begun")
 
 
 def test_a_turn_that_is_over_cannot_be_taken_again_with_other_news(lab, tmp_path):
@@ -430,12 +406,6 @@ def test_an_agent_without_the_secret_refuses_keyed_hashes(lab, tmp_path):
 # -- what the owner allows --
 
 
-def owner(**limits: Any) -> dict[str, Any]:
-    """The holdings of an agent whose owner allows the clinic so much."""
-    allowance = Allowance(("clinic",), **limits)
-    return {"allow": gate("lab", allowance), "limits": OwnerLimits("lab", allowance, rows=142)}
-
-
 def refuse_all(opening: m.Open) -> None:
     raise RefusedError("Agent 'lab' works for nobody.")
 
@@ -459,26 +429,6 @@ def test_a_refused_opening_leaves_nothing_behind(lab, tmp_path):
 def test_what_the_owner_does_not_allow_is_refused_with_the_reason(lab, tmp_path, allowed, words):
     service = lab.service(tmp_path, allow=gate("lab", allowed))
     refuses(service, tmp_path, lab.requests[0], "refused", words)
-
-
-def test_a_permission_that_expires_ends_a_run_but_not_the_right_to_forget(lab, tmp_path):
-    now = datetime(2030, 1, 1, tzinfo=UTC)
-    allow = gate("lab", Allowance(("clinic",), max_runs=1, expires=now + timedelta(days=1)), lambda: now)
-    stage = lab.stage(m.TakeTurn, 2)
-    service = lab.service(tmp_path, stage, allow=allow)
-    now += timedelta(days=2)
-    for request in (*lab.requests[stage:-1], lab.requests[0]):
-        refuses(service, tmp_path, request, "refused", "expired")
-    assert isinstance(ask(service, lab.requests[-1]), m.Forgotten)
-
-
-def test_one_run_may_go_on_though_there_may_be_no_other(lab, tmp_path):
-    service = lab.service(tmp_path, **owner(max_runs=1))
-    service.answer(lab.requests[0])
-    second = changed(lab.request(m.Open), run="second")
-    refuses(service, tmp_path, second, "refused", "allows 'clinic' 1 runs in all: 1 are used, 1 more are asked for")
-    goes_on(lab, service, 1)
-    refuses(service, tmp_path, second, "refused", "Its owner may raise max_runs, under [allow]")
 
 
 def test_more_samples_than_the_owner_allows_are_refused(lab, tmp_path):
@@ -521,24 +471,14 @@ def test_a_learner_that_fails_tells_others_nothing_of_the_table(lab, tmp_path, m
     goes_on(lab, service, stage)
 
 
-def test_a_full_disk_in_the_middle_of_a_turn_loses_and_doubles_nothing(lab, tmp_path, monkeypatch, caplog):
-    whole = files.write_bytes
-    for name in ("model.skops", "request.msg", "reply.msg"):
-        home = tmp_path / name
-        stage = lab.stage(m.TakeTurn, 2)
-        service = lab.service(home, stage)
-
-        def full(path, content, name=name):
-            if path.name == name:
-                raise OSError(28, "No space left on device", str(path))
-            whole(path, content)
-
-        monkeypatch.setattr(files, "write_bytes", full)
-        with caplog.at_level(logging.CRITICAL, logger="assistlearn.agent"):
-            reply = ask(service, lab.requests[stage])
-        assert (reply.kind, "OSError" in reply.text, str(home) in reply.text) == ("failed", True, False)
-        monkeypatch.setattr(files, "write_bytes", whole)
-        goes_on(lab, service, stage)
+@pytest.mark.parametrize("file", ["model.skops", "request.msg", "reply.msg"])
+def test_a_full_disk_in_the_middle_of_a_turn_loses_and_doubles_nothing(lab, tmp_path, caplog, file):
+    stage = lab.stage(m.TakeTurn, 2)
+    service = lab.service(tmp_path, stage)
+    with full_disk(file), caplog.at_level(logging.CRITICAL, logger="assistlearn.agent"):
+        reply = ask(service, lab.requests[stage])
+    assert (reply.kind, "OSError" in reply.text, str(tmp_path) in reply.text) == ("failed", True, False)
+    goes_on(lab, service, stage)
 
 
 # -- forgetting --
@@ -595,7 +535,7 @@ def test_the_ledger_has_every_message_whatever_became_of_it(lab, tmp_path):
     assert [e.type for e in entries[:6]] == ["open", "opened", "unreadable", "problem", "begin", "problem"]
 
 
-def test_the_initiators_own_desk_keeps_no_ledger(lab, tmp_path):
+def test_the_initiators_own_service_keeps_no_ledger(lab, tmp_path):
     service = AgentService(replace(lab.holdings, home=tmp_path), ledger=False)
     service.answer(lab.requests[0])
     assert not (tmp_path / "ledger.jsonl").exists()

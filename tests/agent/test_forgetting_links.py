@@ -13,7 +13,7 @@ from assistlearn.errors import RunError
 from assistlearn.initiator.folder import RunFolder
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from tests.service.recording import record, three_agents
+from tests.agent.recording import record, three_agents
 
 RUN = "test-run"
 

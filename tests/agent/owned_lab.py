@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.consent import Inbox
 from assistlearn.agent.file import Allowance, PrivacyRules
 from assistlearn.agent.holdings import Holdings, gate
 from assistlearn.agent.limits import OwnerLimits
@@ -74,10 +74,10 @@ class Lab:
         """The time at the helper: as a test says, or as it is."""
         return self.now or datetime.now(UTC)
 
-    def desk(self) -> OwnersDesk:
-        """The desk of the helper's owner, in another process than the service, as far as files can tell."""
+    def inbox(self) -> Inbox:
+        """The inbox of the helper's owner, in another process than the service, as far as files can tell."""
         within = 14 if self.allowance is None else self.allowance.answer_within
-        return OwnersDesk(self.home, within, self.clock)
+        return Inbox(self.home, within, self.clock)
 
     def propose(self, asker: str | None = BANK, initiator: str | None = None, **said: Any) -> Any:
         """Ask the helper's owner for consent."""
@@ -163,6 +163,11 @@ class Lab:
         """Align some samples and ask for votes on all of them."""
         reply = self.align(ids, run, "predict")
         return reply if isinstance(reply, m.Problem) else self.ask(m.Predict(run=run, start=0, stop=len(ids)))
+
+
+def lab_with(home: Path, **rules: Any) -> Lab:
+    """A helper whose owner keeps these rules of ``[privacy]``."""
+    return Lab(home, Allowance((BANK, SHOP), min_people=5), PrivacyRules(**rules))
 
 
 def initiator_of(ids: Sequence[str], psi: bool = False) -> Initiator:

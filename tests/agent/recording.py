@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.file import Allowance
+from assistlearn.agent.holdings import Holdings, gate
+from assistlearn.agent.limits import OwnerLimits
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.protocol import MemoryTransport, decode
 from assistlearn.protocol import messages as m
+from assistlearn.storage import files
 from tests.runs.parties import SECRET, Parties
 
-__all__ = ["SECRET", "Recorder", "Recording", "files_of", "record", "three_agents"]
+__all__ = ["SECRET", "Recorder", "Recording", "files_of", "full_disk", "owner", "record", "three_agents"]
 
 
 class Recorder:
@@ -88,6 +93,27 @@ def record(
     holdings = parties.holdings(agent)
     shutil.rmtree(folder)
     return Recording(holdings, [request for request, _ in exchanges], [reply for _, reply in exchanges])
+
+
+def owner(**limits: Any) -> dict[str, Any]:
+    """The holdings of a helper whose owner allows the clinic so much."""
+    allowance = Allowance(("clinic",), **limits)
+    return {"allow": gate("lab", allowance), "limits": OwnerLimits("lab", allowance, rows=142)}
+
+
+@contextmanager
+def full_disk(file: str) -> Iterator[None]:
+    """No file of this name can be written: the disk is full."""
+    whole = files.write_bytes
+
+    def full(path: Path, content: bytes) -> None:
+        if path.name == file:
+            raise OSError(28, "No space left on device", str(path))
+        whole(path, content)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "write_bytes", full)
+        yield
 
 
 def files_of(home: Path) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent.file import Allowance, PrivacyRules
+from assistlearn.agent.file import PrivacyRules
 from assistlearn.agent.privacy import Coin, PrivacyKeeper, epsilon_at_delta
 from assistlearn.agent.releases import limits_at, told_at
 from assistlearn.agent.service import AgentService
@@ -24,12 +24,8 @@ from assistlearn.core.labels import draw
 from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
+from tests.agent.owned_lab import BANK, CODES, PEOPLE, X, lab_with, refused
 from tests.runs.parties import Parties
-from tests.service.owned_lab import BANK, CODES, PEOPLE, Lab, X, refused
-
-
-def lab_with(home, **rules) -> Lab:
-    return Lab(home, Allowance((BANK,), min_people=5), PrivacyRules(**rules))
 
 
 def told(taken: m.TurnTaken) -> np.ndarray:
@@ -168,7 +164,8 @@ def test_epsilon_adds_up_over_turns_and_models_that_vote(tmp_path):
     assert isinstance(lab.vote(PEOPLE[:5]), m.Scores)
     (standing,) = told_at(ToldBook(tmp_path / "told"))
     assert standing.epsilon == pytest.approx(0.5 * (3 + n_models))
-    left = {each.key: each.left for each in limits_at(lab.service._own, datetime.now(UTC))}
+    limits = limits_at(lab.service._own, datetime.now(UTC))
+    left = {each.key: each.left for each in limits if each.initiator == BANK}
     assert left["privacy.max_epsilon"] == pytest.approx(3.0 - 0.5 * (3 + n_models))
 
 
