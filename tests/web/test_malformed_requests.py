@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assistlearn.protocol.ledger import verify
 from tests.cli.small_agents import NEW
-from tests.serving.served_run import TOKEN, Served
+from tests.web.served_run import TOKEN, Served
 
 AUTHORISED = f"Authorization: Bearer {TOKEN}\r\nHost: 127.0.0.1\r\n"
 INFER = "/v2/models/{model}/infer"

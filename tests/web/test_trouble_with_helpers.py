@@ -25,7 +25,7 @@ from assistlearn.protocol.ledger import counted, verify
 from assistlearn.reach.standing_way import FIRST_WAIT, LEAST_WAIT
 from tests.cli.small_agents import NEW, SECRET, toml
 from tests.forked_agents import forked
-from tests.serving.served_run import Served, predicted, served, trained
+from tests.web.served_run import Served, predicted, served, trained
 
 LACKED, ONLY_AT_LAB = NEW[7], "q-001"
 
