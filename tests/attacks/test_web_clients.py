@@ -22,8 +22,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from assistlearn.web.live import Feed, watching
-from assistlearn.web.live_run import LiveRun
 from assistlearn.web.server import MOST_CONNECTIONS, most_connections, protocol_for
+from assistlearn.web.watched import LiveRun
 from tests.attacks.attack import attack
 from tests.cli.small_agents import NEW
 from tests.web.served_run import Served, trained

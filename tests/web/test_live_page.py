@@ -9,10 +9,9 @@ import pytest
 
 from assistlearn.events import Asked, RoundFinished, SamplesSettled
 from assistlearn.protocol import Ledger
-from assistlearn.web.live_agent import LiveAgent
-from assistlearn.web.live_run import LiveRun
+from assistlearn.web.watched import LiveAgent, LiveRun
 from tests.web.line import Line
-from tests.web.shown import address, shown
+from tests.web.serving import address, shown
 
 SOON = 15_000.0
 """Milliseconds that a browser on a busy machine has, where the test is not about how soon."""
@@ -123,8 +122,8 @@ def test_a_reload_goes_on_where_it_was_and_shows_nothing_twice(rounds, opened):
             see(page, f"Round {number} is over")
         page.locator("#rounds tbody th:text-is('6')").wait_for(timeout=SOON)
         assert page.locator("#rounds tbody th").all_inner_texts() == ["1", "2", "3", "4", "5", "6"]
-        assert page.locator("#sections > section").count() == page.locator("nav li").count()
-        keys = page.locator("#sections > section").evaluate_all("all => all.map(each => each.id)")
+        assert page.locator("#page section").count() == page.locator("nav li").count()
+        keys = page.locator("#page section").evaluate_all("all => all.map(each => each.id)")
         assert len(keys) == len({*keys})
 
 

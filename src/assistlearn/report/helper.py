@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -310,7 +309,7 @@ def _weights_of_helper_page(view: HelperView) -> Section | None:
     table = PageTable(
         "Model weights by turn", ("turn", *names), tuple((str(row.round), *map(figure, row.weights)) for row in rows)
     )
-    picture = PagePicture(label, partial(drawn.weights, names, rows, "own turn"))
+    picture = PagePicture(label, drawn.weights, (names, rows, "own turn"))
     return Section("weights", "Model weights", words, picture=picture, tables=(table,))
 
 
@@ -339,7 +338,7 @@ def _exchange(view: HelperView) -> Section | None:
     table = PageTable(
         "Messages", ("with", "way", "message", "what it says", "messages", "bytes"), rows, words=(1, 2, 3)
     )
-    picture = PagePicture(label, partial(drawn.exchanged, tuple(each.helper for each in there), sent, received))
+    picture = PagePicture(label, drawn.exchanged, (tuple(each.helper for each in there), sent, received))
     return Section("exchange", "What was exchanged", picture=picture, tables=(table,))
 
 

@@ -6,7 +6,6 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -255,11 +254,8 @@ def signed_points(axis: Any) -> None:
     axis.set_major_formatter(lambda value, _: f"{100 * value:+.3g}" if value else "0")
 
 
-# The pictures of a page. A picture of the same figures is drawn only once, even if a page is shown often.
+# The pictures of a page.
 
-
-KEPT = 4
-"""How many drawings of each kind are remembered."""
 
 MARKERS = ("s", "o", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", ":")
@@ -270,7 +266,6 @@ ERRORS = 2.0
 """How many standard errors an interval extends to each side."""
 
 
-@lru_cache(maxsize=KEPT)
 def rounds(rows: tuple[RoundRow, ...], measure: str) -> str:
     """Draw metric, accuracy and loss, round by round; a dotted line marks the last round that counts."""
     curves = [("metric", measure, AGENTS[2])] if measure != "accuracy" else []
@@ -299,7 +294,6 @@ def rounds(rows: tuple[RoundRow, ...], measure: str) -> str:
     return svg("rounds", 2.3 * n_rows, draw)
 
 
-@lru_cache(maxsize=KEPT)
 def shares(rows: tuple[ShareRow, ...], of: SharedIn = "accuracy") -> str:
     """Draw each helper's share of the gain in accuracy, or in log loss, with its interval."""
 
@@ -320,7 +314,6 @@ def shares(rows: tuple[ShareRow, ...], of: SharedIn = "accuracy") -> str:
     return svg("shares", 0.9 + 0.32 * len(rows), draw)
 
 
-@lru_cache(maxsize=KEPT)
 def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...], by: str = "round") -> str:
     """Draw the model weight of each agent, round by round, or turn by turn."""
     n_columns = max(1, min(len(agents), 60 // (6 + max(len(short(agent)) for agent in agents))))
@@ -342,7 +335,6 @@ def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...], by: str =
     return svg("weights", 2.3 + 0.2 * -(-len(agents) // n_columns), draw)
 
 
-@lru_cache(maxsize=KEPT)
 def reliability(assisted: tuple[Reliability, ...], alone: tuple[Reliability, ...]) -> str:
     """Draw how often answers were right against how sure they were said to be, with intervals."""
     least = min([0.5, *(min(each.said, each.right) for each in (*assisted, *alone))])
@@ -364,7 +356,6 @@ def reliability(assisted: tuple[Reliability, ...], alone: tuple[Reliability, ...
     return svg("reliability", 3.0, draw)
 
 
-@lru_cache(maxsize=KEPT)
 def confusion(table: Confusion, classes: tuple[str, ...]) -> str:
     """Draw which class was answered for which, as shares of the true class."""
     from matplotlib.patches import Rectangle
@@ -391,7 +382,6 @@ def confusion(table: Confusion, classes: tuple[str, ...]) -> str:
     return svg("confusion", min(1.4 + 0.42 * size, 4.4), draw)
 
 
-@lru_cache(maxsize=KEPT)
 def exchanged(helpers: tuple[str, ...], sent: tuple[int, ...], received: tuple[int, ...]) -> str:
     """Draw the bytes to and from each helper."""
 
@@ -409,7 +399,6 @@ def exchanged(helpers: tuple[str, ...], sent: tuple[int, ...], received: tuple[i
     return svg("exchanged", 1.1 + 0.42 * len(helpers), draw)
 
 
-@lru_cache(maxsize=KEPT)
 def matched(rows: tuple[Matched, ...]) -> str:
     """Draw how many of the samples asked for each helper holds."""
 
@@ -425,7 +414,6 @@ def matched(rows: tuple[Matched, ...]) -> str:
     return svg("matched", 0.85 + 0.32 * len(rows), draw)
 
 
-@lru_cache(maxsize=KEPT)
 def seconds(rows: tuple[Spent, ...], initiator: str) -> str:
     """Draw where the seconds went."""
 
@@ -440,7 +428,6 @@ def seconds(rows: tuple[Spent, ...], initiator: str) -> str:
     return svg("seconds", 0.8 + 0.24 * len(rows), draw)
 
 
-@lru_cache(maxsize=KEPT)
 def opened(rows: tuple[OpenedSoFar, ...]) -> str:
     """Draw the gain of a pilot after each block of samples, with its limits."""
 

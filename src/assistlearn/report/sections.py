@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from typing import Any
 
 from assistlearn.evaluation.calibration import Reliability
 from assistlearn.evaluation.result import Between, Headline, SharedIn, ShareRow
@@ -67,10 +67,14 @@ class PageTable:
 
 @dataclass(frozen=True)
 class PagePicture:
-    """A picture that is drawn when it is needed, and what it shows in words, for readers who cannot see it."""
+    """A picture of some figures, drawn when it is needed, and what it shows in words, for who cannot see it."""
 
     label: str
-    draw: Callable[[], str]
+    draw: Callable[..., str]
+    figures: tuple[Any, ...] = ()
+
+    def svg(self) -> str:
+        return self.draw(*self.figures)
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class PageList:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page that can be replaced alone; ``key`` is the id of its HTML element."""
+    """A part of a page; ``key`` is the id of its HTML element, ``html`` what a template of its own has made."""
 
     key: str
     title: str
@@ -101,7 +105,8 @@ class Section:
     cards: tuple[Card, ...] = ()
     picture: PagePicture | None = None
     tables: tuple[PageTable, ...] = ()
-    lists: tuple[PageList, ...] = field(default=())
+    lists: tuple[PageList, ...] = ()
+    html: str = ""
 
 
 # The first section, the answer: how good the result is alone, with help, and the difference.
@@ -243,7 +248,7 @@ def pilot(view: View) -> Section | None:
             f"A curve of the gain against the samples opened. After {last.n_opened:,} samples the loss is lower by "
             f"{last.gain:.3f}, with limits from {last.lower:.3f} to {last.upper:.3f}."
         )
-        picture = PagePicture(label, partial(drawn.opened, view.opened))
+        picture = PagePicture(label, drawn.opened, (view.opened,))
     return Section(
         "pilot", "The pilot", words, picture=picture, tables=tuple(table for table in (looks, helpers) if table.rows)
     )
@@ -259,7 +264,16 @@ def rounds(view: View) -> Section | None:
     measure = TITLES.get(view.subject.metric, view.subject.metric)
     measured = any(row.accuracy is not None or row.loss is not None for row in view.rounds)
     picture = (
-        PagePicture(_label(view.rounds, measure), partial(drawn.rounds, view.rounds, measure)) if measured else None
+        PagePicture(
+            _label(view.rounds, measure),
+            drawn.rounds,
+            (
+                view.rounds,
+                measure,
+            ),
+        )
+        if measured
+        else None
     )
     words = [_words(view)]
     if view.combination is not None:
@@ -357,7 +371,14 @@ def helpers(view: View) -> Section | None:
         "helpers",
         "Who helped",
         words,
-        picture=PagePicture(label, partial(drawn.shares, view.shares, of)),
+        picture=PagePicture(
+            label,
+            drawn.shares,
+            (
+                view.shares,
+                of,
+            ),
+        ),
         tables=(table,),
     )
 
@@ -431,7 +452,14 @@ def weights(view: View) -> Section | None:
     label = "Curves of the model weights against the round. " + " ".join(
         f"{row.agent}: {row.models} models, {row.weight:.2f} in all." for row in view.agents
     )
-    picture = PagePicture(label, partial(drawn.weights, agents, view.weights))
+    picture = PagePicture(
+        label,
+        drawn.weights,
+        (
+            agents,
+            view.weights,
+        ),
+    )
     return Section("weights", "Model weights", words, picture=picture, tables=(summed, each))
 
 
@@ -453,7 +481,14 @@ def probabilities(view: View) -> Section | None:
     label = "How often answers were right against how sure they were said to be, with help: " + "; ".join(
         f"said {percent(each.said)}, right {percent(each.right)}" for each in view.reliability
     )
-    picture = PagePicture(label, partial(drawn.reliability, view.reliability, view.reliability_alone))
+    picture = PagePicture(
+        label,
+        drawn.reliability,
+        (
+            view.reliability,
+            view.reliability_alone,
+        ),
+    )
     tables = (
         _table_of_probabilities_section("With help", view.reliability),
         _table_of_probabilities_section("Alone", view.reliability_alone),
@@ -508,7 +543,18 @@ def classes(view: View) -> Section | None:
     label = "Which class was predicted for which, as shares of the true class. Found: " + "; ".join(
         f"{name} {percent(share)}" for name, share in list(zip(names, found.found, strict=True))[:MOST_DRAWN]
     )
-    picture = PagePicture(label, partial(drawn.confusion, found, names)) if len(names) <= MOST_DRAWN else None
+    picture = (
+        PagePicture(
+            label,
+            drawn.confusion,
+            (
+                found,
+                names,
+            ),
+        )
+        if len(names) <= MOST_DRAWN
+        else None
+    )
     words = (
         "A row for each true class of the hold-out samples: how often each class was predicted, with help. The names "
         f"of the classes are those of {view.subject.initiator}.",
@@ -540,7 +586,15 @@ def exchange(view: View) -> Section | None:
         "exchange",
         "What was exchanged",
         words,
-        picture=PagePicture(label, partial(drawn.exchanged, names, sent, received)),
+        picture=PagePicture(
+            label,
+            drawn.exchanged,
+            (
+                names,
+                sent,
+                received,
+            ),
+        ),
         tables=(*_in_training(view), _sums(there), _types(there)),
     )
 
@@ -619,7 +673,7 @@ def samples(view: View) -> Section | None:
     label = "Samples held of those asked for: " + "; ".join(
         f"{row.helper} {row.n_held:,} of {row.n_asked:,}" for row in view.matched
     )
-    picture = PagePicture(label, partial(drawn.matched, view.matched))
+    picture = PagePicture(label, drawn.matched, (view.matched,))
     return Section("samples", "Samples", tuple(words), picture=picture, tables=(table,))
 
 
@@ -651,7 +705,14 @@ def time_line(view: View) -> Section | None:
         tuple((row.what, row.agent or "-", f"{row.times:,}", duration(row.seconds)) for row in view.seconds),
         words=(1,),
     )
-    picture = PagePicture(label, partial(drawn.seconds, drawn_rows, view.subject.initiator))
+    picture = PagePicture(
+        label,
+        drawn.seconds,
+        (
+            drawn_rows,
+            view.subject.initiator,
+        ),
+    )
     return Section("time", "Where the time went", tuple(words), picture=picture, tables=(table,))
 
 

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from assistlearn.errors import BusyError
 from assistlearn.reach.standing_way import StandingWay
 from assistlearn.release import __version__
-from assistlearn.web.access import BearerGate, LoopbackGate, PagesGate
+from assistlearn.web.access import LOOPBACK_NAMES, Gate, Policy
 from assistlearn.web.inference import AskedIds, ServedAnswer, ServingLimits, body_of, inference_answer, read_inference
 from assistlearn.web.predictor import Predictor
 
@@ -329,8 +329,8 @@ class PredictionService:
             Whether to refuse requests to other host names than those of loopback.
         """
         app: ASGIApp = Starlette(routes=self.routes(), exception_handlers={HTTPException: _said, Exception: _fault})
-        app = PagesGate(app) if token is None else BearerGate(app, token)
-        return self._metrics.counting(LoopbackGate(app) if loopback else app)
+        policy = Policy(token, hosts=LOOPBACK_NAMES if loopback else None)
+        return self._metrics.counting(Gate(app, policy))
 
     def routes(self) -> list[Route]:
         """Return the paths of the service, with the functions that answer them."""
