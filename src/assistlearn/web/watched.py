@@ -480,7 +480,8 @@ class AgentStory:
     def _run(self, entry: Entry, time: datetime) -> RunAsked:
         """Return the run of an entry, which becomes the last one."""
         key = entry.peer, entry.run
-        run = self.runs[key] = self.runs.pop(key, None) or RunAsked(*key, time, time)
+        run = self.runs.pop(key) if key in self.runs else RunAsked(*key, time, time)
+        self.runs[key] = run
         run.last = time
         return run
 
