@@ -55,7 +55,7 @@ ANSWER = 60.0
 
 @contextmanager
 def opened_predictor(path: Path, timeout: float = ANSWER, without: Sequence[str] = ()) -> Iterator[Predictor]:
-    """Yield a predictor for a run, whose helpers begin to be reached. At the end, answer waiting requests and close the connections.
+    """Yield a predictor for a run, which begins to reach its helpers. At the end, answer waiting requests and close.
 
     Parameters
     ----------
@@ -98,13 +98,12 @@ class ServiceLog(EventLog):
     _last: Event | None = None
 
     def append(self, event: Event) -> None:
-        if not isinstance(event, Predicted | JobStarted | TroubleMet) or (
-            isinstance(event, TroubleMet) and event == self._last
-        ):
-            return
         if isinstance(event, TroubleMet):
+            if event == self._last:
+                return
             self._last = event
-        super().append(event)
+        if isinstance(event, Predicted | JobStarted | TroubleMet):
+            super().append(event)
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,6 @@ class Predictor:
         self.joined = joined
         self.voters = asked_agents(run, result_of(run))
         self._places = {text: row for row, text in enumerate(run.holdings.ids.texts.to_list())}
-        self._most_waiting = MOST_WAITING
         self._waiting: deque[_Request] = deque()
         self._change = threading.Condition()
         self._stopping = False
@@ -187,7 +185,7 @@ class Predictor:
         rows = np.array([self._places.get(text, -1) for text in texts], dtype=np.int64)
         request = _Request(Ids.normalised(texts, f"Agent {self.run.settings.initiator!r}"), rows)
         with self._change:
-            if self._stopping or len(self._waiting) >= self._most_waiting:
+            if self._stopping or len(self._waiting) >= MOST_WAITING:
                 raise BusyError(f"{len(self._waiting):,} requests wait already. Ask again in a second.")
             self._waiting.append(request)
             self._change.notify()
