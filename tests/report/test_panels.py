@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from assistlearn.report import displays as palette
+from assistlearn.report import pictures as palette
 from assistlearn.report.displays import concentration, draw_accuracies
 
 ignorances = st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=50).map(np.array)
