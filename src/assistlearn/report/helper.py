@@ -15,7 +15,7 @@ from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.evaluation.words import counted, figure, listed, size
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode
-from assistlearn.protocol.ledger import Entry, Tally, entries_of, followed, read
+from assistlearn.protocol.ledger import Entry, entries_of, followed, read
 from assistlearn.protocol.messages import type_of
 from assistlearn.report import pictures as drawn
 from assistlearn.report.page import Frame, page
@@ -23,31 +23,14 @@ from assistlearn.report.sections import PageList, PagePicture, PageTable, Sectio
 from assistlearn.report.story import Exchanged
 from assistlearn.report.view import WORDS, Released, Traffic, WeightsOfRound
 
-# What a helper's page shows: facts from its own store and ledger, but nothing about a person, a column or a file.
-
 
 @dataclass(frozen=True)
 class HelpedRun:
     """A run in which the agent has helped.
 
-    Attributes
-    ----------
-    run, initiator, method : str
-        The names of the run, of its initiator and of its method; the method is empty where training never began.
-    first, last : str
-        When its first and last messages were exchanged, in UTC, to the minute.
-    n_training, n_holdout : int
-        How many of the agent's samples were trained on, and held out.
-    weights : tuple of float or None
-        The model weight of each turn of the agent; None where it had no model.
-    ended : bool
-        Whether training is over.
-    votes : int
-        How many votes the agent was asked for.
-    released : tuple of Released
-        What the agent said about a sample, by kind.
-    epsilon : float or None
-        The epsilon of the labels that the agent was told, if chance had changed them; None for true labels.
+    ``method`` is empty where training never began; ``first`` and ``last`` are the times of messages, in UTC, to the
+    minute; ``weights`` are of the agent's turns, None where it had no model; ``votes`` were asked for; ``epsilon`` is
+    that of the labels, None for true labels.
     """
 
     run: str
@@ -77,26 +60,10 @@ class ToldOf:
 
 @dataclass(frozen=True)
 class HelperView:
-    """Everything that a helper's page shows.
+    """Everything that a helper's page shows: facts of its store and ledger, nothing about a person, column or file.
 
-    Attributes
-    ----------
-    agent : str
-        Its name.
-    runs : tuple of HelpedRun
-        The runs that it remembers.
-    forgotten : dict of str to int
-        Runs that only the ledger knows, with the bits that the agent answered.
-    traffic : tuple of Traffic
-        What was exchanged with each other agent in all runs of others.
-    counted : dict of str to dict
-        What the ledger has counted for each initiator since its first entry.
-    told : tuple of ToldOf
-        What each initiator was told about people.
-    refused : int
-        How many messages were refused before they were read.
-    entries : int
-        How many entries the ledger has. None of them was changed or removed.
+    ``forgotten`` has the bits of runs that only the ledger knows; ``traffic`` is of all runs of others; ``counted`` is
+    what the ledger has counted for each initiator since its first entry.
     """
 
     agent: str
@@ -109,92 +76,7 @@ class HelperView:
     entries: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the view as plain values."""
         return asdict(self)
-
-
-# Gather what an agent's own store and ledger know about the runs in which it has helped.
-
-
-FIRST = (type_of(m.Open), type_of(m.Propose))
-"""The types of message with which an initiator begins a run."""
-
-
-def helper_view(agent: AgentDescription) -> HelperView:
-    """Return what an agent knows about its help, from its own files; raise ``LedgerError`` for a damaged ledger.
-
-    Parameters
-    ----------
-    agent : AgentDescription
-        The description in the agent file.
-    """
-    home, path = agent.models, ledger_of(agent.models)
-    chain = followed(path)
-    names = runs_as_helper(home, agent.name)
-    runs = [_run(home, name, entries_of(path, name)) for name in names]
-    exchanged, own, refused = _others_messages(path)
-    told = told_at(ToldBook(home / "told"))
-    return HelperView(
-        agent.name,
-        tuple(sorted(runs, key=lambda run: run.first)),
-        {run: bits for run, bits in forgotten_runs(path, names).items() if run not in own},
-        exchanged.exchanges(exchanged.names, {}, None),
-        _counted(chain.tally),
-        tuple(ToldOf(each.initiator, each.people, each.bits, each.predictions, each.epsilon) for each in told),
-        refused,
-        chain.number,
-    )
-
-
-def _others_messages(path: Path) -> tuple[Exchanged, set[str], int]:
-    """Return the messages of others' runs, the names of the agent's own runs, and how many messages were refused.
-
-    A ledger can be long, so it is read only once, and its entries are not kept in memory.
-    """
-    exchanged, own, refused = Exchanged(), set(), 0
-    for entry in read(path):
-        if entry.direction == "sent" and entry.type in FIRST:
-            own.add(entry.run)
-        if entry.direction == "refused":
-            refused += 1
-        elif entry.direction in ("sent", "received") and entry.run not in own:
-            exchanged.count(entry.peer, entry.direction, entry.type, entry.bytes)
-    return exchanged, own, refused
-
-
-def _run(home: Path, name: str, entries: Sequence[Entry]) -> HelpedRun:
-    store, found = RunStore(run_folder(home, name)), releases_of(home, name, entries)
-    times = [entry.time[:16].replace("T", " ") for entry in entries] or [""]
-    asked = [entry for entry in entries if entry.direction == "received" and entry.type == type_of(m.Predict)]
-    return HelpedRun(
-        name,
-        found.initiator,
-        found.method,
-        times[0],
-        times[-1],
-        found.n_samples,
-        found.n_holdout,
-        tuple(_weights(store)),
-        store.ended() is not None,
-        sum(entry.amount or 0 for entry in asked),
-        tuple(Released(each.kind, each.about, each.times, each.said, each.sent) for each in found.releases),
-        found.epsilon,
-    )
-
-
-def _weights(store: RunStore) -> Iterator[float | None]:
-    """Yield the model weight of each turn, as the agent itself has told it; None where it had no model."""
-    for past in store.past_turns():
-        reply = decode(past.reply)
-        if isinstance(reply, m.TurnTaken):
-            yield reply.model_weight if reply.model_weight > NEGLIGIBLE else None
-
-
-def _counted(tally: Tally) -> dict[str, dict[str, int]]:
-    return {peer: dict(count.units) for peer, count in sorted(tally.peers.items()) if count.units}
-
-
-# The page of a helper, from its own side: who asked, what it answered, and what left its organisation.
 
 
 MOST_DRAWN = 6
@@ -218,8 +100,7 @@ def helper_page(view: HelperView) -> str:
 
 
 def helper_sections(view: HelperView) -> list[Section]:
-    """Return the sections that have something to say."""
-    made = [_asked(view), _left(view), _weights_of_helper_page(view), _exchange(view), _ledger(view)]
+    made = [_asked(view), _left(view), _weights(view), _exchange(view), _ledger(view)]
     return [section for section in made if section is not None]
 
 
@@ -246,15 +127,8 @@ def _asked(view: HelperView) -> Section:
     )
     rows = tuple(
         (
-            run.run,
-            run.initiator,
-            run.method or "-",
-            run.first,
-            run.last,
-            f"{run.n_training:,}",
-            f"{run.n_holdout:,}",
-            f"{len(run.weights):,}",
-            f"{run.votes:,}",
+            *(run.run, run.initiator, run.method or "-", run.first, run.last),
+            *(f"{count:,}" for count in (run.n_training, run.n_holdout, len(run.weights), run.votes)),
             "over" if run.ended else "goes on" if run.method else "has not begun",
         )
         for run in view.runs
@@ -281,7 +155,7 @@ def _left(view: HelperView) -> Section:
     units = [unit for unit in UNITS if any(unit in counts for counts in view.counted.values())]
     rows = tuple((peer, *(f"{counts.get(unit, 0):,}" for unit in units)) for peer, counts in view.counted.items())
     table = PageTable("Counted for each initiator, for good", ("initiator", *(UNITS[unit] for unit in units)), rows)
-    return Section("leaving", "What left", words, lists=tuple(lists), tables=(table,) if rows else ())
+    return Section("leaving", "What left", words, lists=tuple(lists), tables=(table,))
 
 
 def _of_run(run: HelpedRun) -> Iterator[str]:
@@ -292,7 +166,7 @@ def _of_run(run: HelpedRun) -> Iterator[str]:
         yield f"The labels that came were randomised: epsilon {run.epsilon:g}."
 
 
-def _weights_of_helper_page(view: HelperView) -> Section | None:
+def _weights(view: HelperView) -> Section | None:
     runs = tuple(run for run in view.runs if run.weights)[-MOST_DRAWN:]
     if not runs:
         return None
@@ -347,3 +221,73 @@ def _ledger(view: HelperView) -> Section:
     if view.refused:
         words.append(f"{counted(view.refused, 'message')} were refused before they were read.")
     return Section("ledger", "The record", tuple(words))
+
+
+# -- what the agent's own store and ledger know
+
+FIRST = (type_of(m.Open), type_of(m.Propose))
+"""The types of message with which an initiator begins a run."""
+
+
+def helper_view(agent: AgentDescription) -> HelperView:
+    """Return what an agent knows about its help, from its own files; raise ``LedgerError`` for a damaged ledger."""
+    home, path = agent.models, ledger_of(agent.models)
+    chain = followed(path)
+    names = runs_as_helper(home, agent.name)
+    runs = [_run(home, name, entries_of(path, name)) for name in names]
+    messages, own, refused = _others_messages(path)
+    told = told_at(ToldBook(home / "told"))
+    return HelperView(
+        agent.name,
+        tuple(sorted(runs, key=lambda run: run.first)),
+        {run: bits for run, bits in forgotten_runs(path, names).items() if run not in own},
+        messages.exchanges(messages.names, {}, None),
+        {peer: dict(count.units) for peer, count in sorted(chain.tally.peers.items()) if count.units},
+        tuple(ToldOf(each.initiator, each.people, each.bits, each.predictions, each.epsilon) for each in told),
+        refused,
+        chain.number,
+    )
+
+
+def _others_messages(path: Path) -> tuple[Exchanged, set[str], int]:
+    """Return the messages of others' runs, the names of the agent's own runs, and how many messages were refused.
+
+    A ledger can be long, so it is read only once, and its entries are not kept in memory.
+    """
+    exchanged, own, refused = Exchanged(), set(), 0
+    for entry in read(path):
+        if entry.direction == "sent" and entry.type in FIRST:
+            own.add(entry.run)
+        if entry.direction == "refused":
+            refused += 1
+        elif entry.direction in ("sent", "received") and entry.run not in own:
+            exchanged.count(entry.peer, entry.direction, entry.type, entry.bytes)
+    return exchanged, own, refused
+
+
+def _run(home: Path, name: str, entries: Sequence[Entry]) -> HelpedRun:
+    store, found = RunStore(run_folder(home, name)), releases_of(home, name, entries)
+    times = [entry.time[:16].replace("T", " ") for entry in entries] or [""]
+    asked = [entry for entry in entries if entry.direction == "received" and entry.type == type_of(m.Predict)]
+    return HelpedRun(
+        name,
+        found.initiator,
+        found.method,
+        times[0],
+        times[-1],
+        found.n_samples,
+        found.n_holdout,
+        tuple(_weights_of(store)),
+        store.ended() is not None,
+        sum(entry.amount or 0 for entry in asked),
+        tuple(Released(each.kind, each.about, each.times, each.said, each.sent) for each in found.releases),
+        found.epsilon,
+    )
+
+
+def _weights_of(store: RunStore) -> Iterator[float | None]:
+    """Yield the model weight of each turn, as the agent itself has told it; None where it had no model."""
+    for past in store.past_turns():
+        reply = decode(past.reply)
+        if isinstance(reply, m.TurnTaken):
+            yield reply.model_weight if reply.model_weight > NEGLIGIBLE else None

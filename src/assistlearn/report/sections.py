@@ -1,4 +1,4 @@
-"""The sections of a run's page, one function each."""
+"""The sections of a run's page: a title, sentences, perhaps a picture, and tables. A function makes each of a view."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ from assistlearn.evaluation.words import (
 )
 from assistlearn.methods.label_private import spent_in_words
 from assistlearn.report import pictures as drawn
-from assistlearn.report.view import IDLE, WORDS, Released, RoundRow, Spent, Traffic, View
-
-# A section of a page: a title, sentences, perhaps a picture, and tables.
-
+from assistlearn.report.story import IDLE
+from assistlearn.report.view import WORDS, Released, RoundRow, Spent, Traffic, View
 
 LONGEST_OPEN = 8
 """A table of more rows is folded away until somebody opens it."""
@@ -40,19 +38,7 @@ LONGEST_OPEN = 8
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table: the first column names the rows.
-
-    Attributes
-    ----------
-    caption : str
-        What it shows.
-    columns : tuple of str
-        The titles.
-    rows : tuple of tuple of str
-        The cells.
-    words : tuple of int
-        The positions of the columns with words, besides the first. All others hold numbers.
-    """
+    """A table whose first column names the rows; ``words`` are the places of the other columns that hold no numbers."""
 
     caption: str
     columns: tuple[str, ...]
@@ -61,7 +47,6 @@ class PageTable:
 
     @property
     def is_long(self) -> bool:
-        """Whether the table is folded away until somebody opens it."""
         return len(self.rows) > LONGEST_OPEN
 
 
@@ -109,11 +94,16 @@ class Section:
     html: str = ""
 
 
-# The first section, the answer: how good the result is alone, with help, and the difference.
+def sections_of(view: View) -> list[Section]:
+    """Return the sections of a run's page that have something to say."""
+    makers = (
+        *(answer, pilot, rounds, helpers, weights, probabilities, classes),
+        *(exchange, samples, seconds, leaving, settings),
+    )
+    return [section for make in makers if (section := make(view)) is not None]
 
 
 def answer(view: View) -> Section:
-    """Return the section; it says how far the run is where there is no answer yet."""
     found = view.answer
     if found is None:
         return Section("answer", "The answer", (_without(view), *_doubts(view)))
@@ -122,7 +112,7 @@ def answer(view: View) -> Section:
         "The answer",
         (answer_in_words(found, view.subject.label_only), *_doubts(view)),
         cards=_cards(view, found),
-        tables=_metrics(view),
+        tables=(_metrics(view),),
     )
 
 
@@ -195,24 +185,20 @@ def _cards(view: View, found: Headline) -> tuple[Card, ...]:
     return tuple(cards)
 
 
-def _metrics(view: View) -> tuple[PageTable, ...]:
+def _metrics(view: View) -> PageTable:
     rows = tuple(
         (TITLES.get(each.name, each.name), figure(each.assisted), figure(each.alone), *_interval(each.difference))
         for each in view.metrics
     )
     columns = ("", "with help", "alone", "difference", "95 % interval")
-    return (PageTable(compared_in_words(view.subject.label_only), columns, rows),) if rows else ()
+    return PageTable(compared_in_words(view.subject.label_only), columns, rows)
 
 
 def _interval(between: Between | None) -> tuple[str, str]:
     return ("-", "-") if between is None else (f"{between.value:+.3f}", f"{between.low:+.3f} to {between.high:+.3f}")
 
 
-# The section about what a pilot has found: the gain after each block of samples, and the gain of each helper.
-
-
 def pilot(view: View) -> Section | None:
-    """Return the section; None for a run that is not a pilot, and before the first block of samples is opened."""
     if not view.opened and not view.gains:
         return None
     words = (
@@ -249,40 +235,31 @@ def pilot(view: View) -> Section | None:
             f"{last.gain:.3f}, with limits from {last.lower:.3f} to {last.upper:.3f}."
         )
         picture = PagePicture(label, drawn.opened, (view.opened,))
-    return Section(
-        "pilot", "The pilot", words, picture=picture, tables=tuple(table for table in (looks, helpers) if table.rows)
-    )
-
-
-# The section that shows how good all agents were together, round by round.
+    return Section("pilot", "The pilot", words, picture=picture, tables=(looks, helpers))
 
 
 def rounds(view: View) -> Section | None:
-    """Return the section; None before the first round is done."""
     if not view.rounds:
         return None
     measure = TITLES.get(view.subject.metric, view.subject.metric)
     measured = any(row.accuracy is not None or row.loss is not None for row in view.rounds)
     picture = (
         PagePicture(
-            _label(view.rounds, measure),
+            _curves_in_words(view.rounds, measure),
             drawn.rounds,
-            (
-                view.rounds,
-                measure,
-            ),
+            (view.rounds, measure),
         )
         if measured
         else None
     )
-    words = [_words(view)]
+    words = [_rounds_in_words(view)]
     if view.combination is not None:
         became = combination_in_words(view.combination, view.subject.label_only)
         words.append(f"How the votes are combined in the end: {became}.")
-    return Section("rounds", "Round by round", tuple(words), picture=picture, tables=(_table(view, measure),))
+    return Section("rounds", "Round by round", tuple(words), picture=picture, tables=(_rounds_table(view, measure),))
 
 
-def _words(view: View) -> str:
+def _rounds_in_words(view: View) -> str:
     done = counted(view.progress.rounds, "round")
     if view.state != "finished":
         return f"Done so far: {done} of {view.progress.most_rounds} at the most. In a round every agent has one turn."
@@ -297,7 +274,7 @@ def _words(view: View) -> str:
     return f"In a round every agent has one turn. {said}"
 
 
-def _label(rows: tuple[RoundRow, ...], measure: str) -> str:
+def _curves_in_words(rows: tuple[RoundRow, ...], measure: str) -> str:
     first, last = rows[0], rows[-1]
     said = f"Curves against the round, from {first.round} to {last.round}."
     if measure != "accuracy" and first.metric is not None and last.metric is not None:
@@ -309,7 +286,7 @@ def _label(rows: tuple[RoundRow, ...], measure: str) -> str:
     return said
 
 
-def _table(view: View, measure: str) -> PageTable:
+def _rounds_table(view: View, measure: str) -> PageTable:
     own = view.subject.metric != "accuracy"
     spent = any(row.bits is not None for row in view.rounds)
     columns = [
@@ -336,18 +313,7 @@ def _table(view: View, measure: str) -> PageTable:
     return PageTable("Accuracy and loss after each round", tuple(columns), rows)
 
 
-# The section that shows which helper helped, and how much.
-
-
-TITLES_OF: dict[SharedIn, tuple[str, str]] = {
-    "accuracy": ("accuracy (points)", "± 2 std. errors"),
-    "loss": ("log loss lower by", "± 2 std. errors"),
-}
-LOST_OF: dict[SharedIn, str] = {"accuracy": "points lost without it", "loss": "loss higher without it"}
-
-
 def helpers(view: View) -> Section | None:
-    """Return the section; None where shares are not known."""
     if not view.shares:
         return None
     of = view.shared_in
@@ -359,13 +325,16 @@ def helpers(view: View) -> Section | None:
         "joined. The shares add up to the whole. A share whose interval contains zero may be chance.",
         *_other_metric(view),
         _without_help(view),
-        f"The largest share is that of {best.helper}: {_value(best, of)} {unit}.",
+        f"The largest share is that of {best.helper}: {_signed(best.share(of), of)} {unit}.",
     )
     label = f"Shares of the result, {unit}: " + "; ".join(
-        f"{row.helper} {_value(row, of)}, give or take {_error(row, of)}" for row in view.shares
+        f"{row.helper} {_signed(row.share(of), of)}, give or take {_error(row, of)}" for row in view.shares
     )
     rows = tuple(_row(row, of) for row in (*view.shares, *([view.together] if view.together else [])))
-    columns = ("helper", *TITLES_OF[of], *TITLES_OF["loss" if of == "accuracy" else "accuracy"], LOST_OF[of])
+    titles = ["accuracy (points)", "log loss lower by"]
+    first, second = titles if of == "accuracy" else reversed(titles)
+    lost = "points lost without it" if of == "accuracy" else "loss higher without it"
+    columns = ("helper", first, "± 2 std. errors", second, "± 2 std. errors", lost)
     table = PageTable("The share of each helper", columns, rows)
     return Section(
         "helpers",
@@ -374,24 +343,19 @@ def helpers(view: View) -> Section | None:
         picture=PagePicture(
             label,
             drawn.shares,
-            (
-                view.shares,
-                of,
-            ),
+            (view.shares, of),
         ),
         tables=(table,),
     )
 
 
 def _without_help(view: View) -> str:
-    """Return what the shares are compared with."""
     if view.subject.label_only:
         return f"{view.subject.initiator} has no votes of its own: without help it answers the most frequent class."
     return shares_in_words(view.findings, view.subject.initiator)
 
 
 def _other_metric(view: View) -> tuple[str, ...]:
-    """Return that there are no shares in the metric that leads, if this is so."""
     if view.subject.metric in ("accuracy", "log_loss"):
         return ()
     name = view.answer.what if view.answer is not None else view.subject.metric
@@ -401,12 +365,8 @@ def _other_metric(view: View) -> tuple[str, ...]:
 def _row(row: ShareRow, of: SharedIn) -> tuple[str, ...]:
     lost = row.lost_without if of == "accuracy" else row.loss_without
     other: SharedIn = "loss" if of == "accuracy" else "accuracy"
-    cells = [each for what in (of, other) for each in (_value(row, what), _error(row, what))]
+    cells = [each for what in (of, other) for each in (_signed(row.share(what), what), _error(row, what))]
     return row.helper, *cells, "-" if lost is None else _signed(lost, of)
-
-
-def _value(row: ShareRow, of: SharedIn) -> str:
-    return _signed(row.share(of), of)
 
 
 def _signed(value: float, of: SharedIn) -> str:
@@ -418,11 +378,7 @@ def _error(row: ShareRow, of: SharedIn) -> str:
     return f"{100 * error:.1f}" if of == "accuracy" else f"{error:.3f}"
 
 
-# The section about what each agent contributed: its models, and how much their votes count.
-
-
 def weights(view: View) -> Section | None:
-    """Return the section; None before the first turn."""
     if not view.weights:
         return None
     agents = view.subject.agents
@@ -455,19 +411,12 @@ def weights(view: View) -> Section | None:
     picture = PagePicture(
         label,
         drawn.weights,
-        (
-            agents,
-            view.weights,
-        ),
+        (agents, view.weights),
     )
     return Section("weights", "Model weights", words, picture=picture, tables=(summed, each))
 
 
-# The section that shows whether answers are right as often as their probabilities say.
-
-
 def probabilities(view: View) -> Section | None:
-    """Return the section; None before the result is there."""
     if view.calibration is None and not view.reliability:
         return None
     words = [f"The probabilities are {view.calibration}."] if view.calibration is not None else []
@@ -484,25 +433,13 @@ def probabilities(view: View) -> Section | None:
     picture = PagePicture(
         label,
         drawn.reliability,
-        (
-            view.reliability,
-            view.reliability_alone,
-        ),
+        (view.reliability, view.reliability_alone),
     )
-    tables = (
-        _table_of_probabilities_section("With help", view.reliability),
-        _table_of_probabilities_section("Alone", view.reliability_alone),
-    )
-    return Section(
-        "probabilities",
-        "How sure it is",
-        tuple(words),
-        picture=picture,
-        tables=tuple(table for table in tables if table.rows),
-    )
+    tables = _groups("With help", view.reliability), _groups("Alone", view.reliability_alone)
+    return Section("probabilities", "How sure it is", tuple(words), picture=picture, tables=tables)
 
 
-def _table_of_probabilities_section(who: str, groups: tuple[Reliability, ...]) -> PageTable:
+def _groups(who: str, groups: tuple[Reliability, ...]) -> PageTable:
     columns = ("group", "samples", "said to be right", "were right", "95 % interval")
     rows = tuple(
         (
@@ -510,18 +447,11 @@ def _table_of_probabilities_section(who: str, groups: tuple[Reliability, ...]) -
             f"{each.n_samples:,}",
             percent(each.said),
             percent(each.right),
-            _interval_of_probabilities_section(each),
+            " to ".join(map(percent, each.interval)),
         )
         for number, each in enumerate(groups, start=1)
     )
     return PageTable(f"{who}: groups of answers, the surest last", columns, rows)
-
-
-def _interval_of_probabilities_section(group: Reliability) -> str:
-    return " to ".join(map(percent, group.interval))
-
-
-# The section that shows which class was predicted for which true class.
 
 
 MOST_DRAWN, MOST_COUNTED = 30, 40
@@ -529,7 +459,6 @@ MOST_DRAWN, MOST_COUNTED = 30, 40
 
 
 def classes(view: View) -> Section | None:
-    """Return the section; None where nothing was held out."""
     found = view.confusion
     if found is None:
         return None
@@ -547,10 +476,7 @@ def classes(view: View) -> Section | None:
         PagePicture(
             label,
             drawn.confusion,
-            (
-                found,
-                names,
-            ),
+            (found, names),
         )
         if len(names) <= MOST_DRAWN
         else None
@@ -563,11 +489,7 @@ def classes(view: View) -> Section | None:
     return Section("classes", "Which classes are found", words, picture=picture, tables=(table,))
 
 
-# The section about the messages that were exchanged with each helper.
-
-
 def exchange(view: View) -> Section | None:
-    """Return the section; None before the first message."""
     there = tuple(each for each in view.exchanges if each.rows)
     if not there:
         return None
@@ -595,17 +517,17 @@ def exchange(view: View) -> Section | None:
                 received,
             ),
         ),
-        tables=(*_in_training(view), _sums(there), _types(there)),
+        tables=(_in_training(view), _sums(there), _types(there)),
     )
 
 
-def _in_training(view: View) -> tuple[PageTable, ...]:
+def _in_training(view: View) -> PageTable:
     columns = ("with", "sent", "received", "bits per sample: answer", "news of a turn")
     rows = tuple(
         (row.helper, size(row.sent), size(row.received), figure(row.answer_bits, 2), figure(row.news_bits, 2))
         for row in view.trained_with
     )
-    return (PageTable("In training", columns, rows),) if rows else ()
+    return PageTable("In training", columns, rows)
 
 
 def _sums(there: tuple[Traffic, ...]) -> PageTable:
@@ -643,11 +565,7 @@ def _types(there: tuple[Traffic, ...]) -> PageTable:
     )
 
 
-# The section about the samples: how many were matched, trained on and held out.
-
-
 def samples(view: View) -> Section | None:
-    """Return the section; None before samples are matched."""
     if not view.matched and view.n_training is None:
         return None
     words = [*view.goes_on]
@@ -677,15 +595,11 @@ def samples(view: View) -> Section | None:
     return Section("samples", "Samples", tuple(words), picture=picture, tables=(table,))
 
 
-# The section that shows where the time of a run went.
-
-
 MOST_BARS, LEAST_DRAWN = 16, 0.005
 """The most bars that are drawn, and the least share of the time that a bar must have. The table has all rows."""
 
 
-def time_line(view: View) -> Section | None:
-    """Return the section; None where events have no times."""
+def seconds(view: View) -> Section | None:
     if not view.seconds or view.began is None or view.last is None:
         return None
     whole, idle = (view.last - view.began).total_seconds(), sum(row.seconds for row in view.seconds if row.what == IDLE)
@@ -708,19 +622,13 @@ def time_line(view: View) -> Section | None:
     picture = PagePicture(
         label,
         drawn.seconds,
-        (
-            drawn_rows,
-            view.subject.initiator,
-        ),
+        (drawn_rows, view.subject.initiator),
     )
     return Section("time", "Where the time went", tuple(words), picture=picture, tables=(table,))
 
 
 def _name(row: Spent) -> str:
     return f"{row.what} ({row.agent})" if row.agent else row.what
-
-
-# For a privacy officer: what left each organisation, in words.
 
 
 _IDS = {
@@ -737,21 +645,16 @@ _KINDS = {
 
 
 def leaving(view: View) -> Section | None:
-    """Return the section; None before the first message."""
     if not any(each.rows for each in view.exchanges):
         return None
-    lists = [_of_initiator(view), *(_of_helper(view, helper) for helper in view.subject.helpers)]
+    helpers = view.subject.helpers
+    lists = [PageList(f"{helper}, a helper", tuple(_of_helper(view, helper))) for helper in helpers]
+    lists.insert(0, _of_initiator(view))
     words = (
         "Tables, names of columns, learners and models never left anybody. Helpers sent each other nothing. This is "
         "what did leave:",
     )
-    return Section(
-        "leaving",
-        "What left each organisation",
-        words,
-        lists=tuple(each for each in lists if each.items),
-        tables=_bits(view),
-    )
+    return Section("leaving", "What left each organisation", words, lists=tuple(lists), tables=(_bits(view),))
 
 
 def _of_initiator(view: View) -> PageList:
@@ -759,7 +662,7 @@ def _of_initiator(view: View) -> PageList:
     items = [f"To {helpers}: its name, the name of the run and what the run is for."]
     asked = max((row.n_asked for row in view.matched), default=0)
     if asked:
-        items.append(f"Ids of {counted(asked, 'sample')}, {_way(view)}.")
+        items.append(f"Ids of {counted(asked, 'sample')}, {_ids_sent(view)}.")
     if _sent(view, "begin"):
         items.append(_labels(view))
     if _tells_of_models(view):
@@ -795,11 +698,7 @@ def _labels(view: View) -> str:
     )
 
 
-def _of_helper(view: View, helper: str) -> PageList:
-    return PageList(f"{helper}, a helper", tuple(_items_of_helper(view, helper)))
-
-
-def _items_of_helper(view: View, helper: str) -> Iterator[str]:
+def _of_helper(view: View, helper: str) -> Iterator[str]:
     rows = next((each.rows for each in view.exchanges if each.helper == helper), ())
     said = {row.type for row in rows if row.direction == "received"}
     if "opened" in said:
@@ -824,21 +723,21 @@ def release_in_words(release: Released) -> str:
     return f"For every {about} that it holds, {times}: {what}; {said} bits about a sample in all, {sent} on the wire."
 
 
-def _bits(view: View) -> tuple[PageTable, ...]:
+def _bits(view: View) -> PageTable:
     rows = tuple(
         (agent, _KINDS.get(each.kind, each.kind), each.about, f"{each.times:,}", *_both(each))
         for agent, releases in view.released.items()
         for each in releases
     )
     columns = ("agent", "what", "about samples", "times", "bits", "bits as sent")
-    return (PageTable("What was said about one sample, in bits", columns, rows, words=(1, 2)),) if rows else ()
+    return PageTable("What was said about one sample, in bits", columns, rows, words=(1, 2))
 
 
 def _both(release: Released) -> tuple[str, str]:
     return f"{release.said:,.1f}", f"{release.sent:,.1f}"
 
 
-def _way(view: View) -> str:
+def _ids_sent(view: View) -> str:
     way = next((each.value for each in view.subject.settings if each.name == "alignment"), "")
     return _IDS.get(way, "hashed or encrypted")
 
@@ -847,55 +746,14 @@ def _sent(view: View, type_: str) -> bool:
     return any(row.type == type_ and row.direction == "sent" for each in view.exchanges for row in each.rows)
 
 
-# The section about the settings of the run and the versions of the programs that made its result.
-
-
 def settings(view: View) -> Section:
-    """Return the section, which every page has."""
     subject = view.subject
     classes = "1 class" if len(subject.classes) == 1 else f"{len(subject.classes):,} classes"
     words = [f"{counted(len(subject.agents), 'agent')}, {classes}."]
     if view.troubles:
         met = counted(view.troubles, "trouble")
         words.append(f"{met} on the way, after which the run went on. The log of the run has the details.")
-    tables = [
-        PageTable(
-            "Settings",
-            ("setting", "value", "what it does"),
-            tuple((each.name, each.value, each.explanation) for each in subject.settings),
-            words=(1, 2),
-        )
-    ]
-    if view.versions:
-        tables.append(
-            PageTable("The result was made with", ("program", "version"), tuple(view.versions.items()), words=(1,))
-        )
-    return Section("settings", "Settings and versions", tuple(words), tables=tuple(tables))
-
-
-# The sections of a run's page, one file each. A section shows facts of the view in sentences, a picture and tables.
-
-
-MAKERS = {
-    "answer": answer,
-    "pilot": pilot,
-    "rounds": rounds,
-    "helpers": helpers,
-    "weights": weights,
-    "probabilities": probabilities,
-    "classes": classes,
-    "exchange": exchange,
-    "samples": samples,
-    "time": time_line,
-    "leaving": leaving,
-    "settings": settings,
-}
-"""The functions that make the sections of a view, by key, in the order of the page.
-
-A function returns None where there is nothing to say yet.
-"""
-
-
-def sections_of(view: View) -> list[Section]:
-    """Return the sections that have something to say."""
-    return [made for make in MAKERS.values() if (made := make(view)) is not None]
+    rows = tuple((each.name, each.value, each.explanation) for each in subject.settings)
+    chosen = PageTable("Settings", ("setting", "value", "what it does"), rows, words=(1, 2))
+    made = PageTable("The result was made with", ("program", "version"), tuple(view.versions.items()), words=(1,))
+    return Section("settings", "Settings and versions", tuple(words), tables=(chosen, made))
