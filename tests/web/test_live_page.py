@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+from contextlib import suppress
 from statistics import median
 from time import monotonic
 
@@ -10,7 +13,6 @@ import pytest
 from assistlearn.events import Asked, RoundFinished, SamplesSettled
 from assistlearn.protocol import Ledger
 from assistlearn.web.watched import LiveAgent, LiveRun
-from tests.web.line import Line
 from tests.web.serving import address, shown
 
 SOON = 15_000.0
@@ -23,6 +25,49 @@ def text(page, words):
 
 def see(page, words, milliseconds=SOON):
     text(page, words).wait_for(timeout=milliseconds)
+
+
+class Line:
+    """Forwards connections to a port of this machine, as long as it is whole."""
+
+    def __init__(self, to: int) -> None:
+        self._to = to
+        self._open: list[socket.socket] = []
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listening.getsockname()[1]
+        self._take_calls()
+
+    def cut(self) -> None:
+        """Break all connections, and take no more."""
+        for each in [self._listening, *self._open]:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        self._open.clear()
+
+    def mend(self) -> None:
+        """Take connections again, at the same port."""
+        self._listening = socket.create_server(("127.0.0.1", self.port))
+        self._take_calls()
+
+    def _take_calls(self) -> None:
+        threading.Thread(target=self._forward_all, args=(self._listening,), daemon=True).start()
+
+    def _forward_all(self, listening: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                ends = [listening.accept()[0], socket.create_connection(("127.0.0.1", self._to))]
+                self._open += ends
+                for one, other in (ends, ends[::-1]):
+                    threading.Thread(target=_forward, args=(one, other), daemon=True).start()
+
+
+def _forward(one: socket.socket, other: socket.socket) -> None:
+    with suppress(OSError):
+        while said := one.recv(65536):
+            other.sendall(said)
+    with suppress(OSError):
+        other.shutdown(socket.SHUT_WR)
 
 
 @pytest.fixture

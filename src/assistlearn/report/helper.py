@@ -17,11 +17,12 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger import Entry, entries_of, followed, read
 from assistlearn.protocol.messages import type_of
+from assistlearn.protocol.releases import ReleasedBits
 from assistlearn.report import pictures as drawn
 from assistlearn.report.page import Frame, page
 from assistlearn.report.sections import PageList, PagePicture, PageTable, Section, release_in_words
 from assistlearn.report.story import Exchanged
-from assistlearn.report.view import WORDS, Released, Traffic, WeightsOfRound
+from assistlearn.report.view import WORDS, Traffic, WeightsOfRound
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class HelpedRun:
     weights: tuple[float | None, ...]
     ended: bool
     votes: int
-    released: tuple[Released, ...]
+    released: tuple[ReleasedBits, ...]
     epsilon: float | None = None
 
 
@@ -280,7 +281,7 @@ def _run(home: Path, name: str, entries: Sequence[Entry]) -> HelpedRun:
         tuple(_weights_of(store)),
         store.ended() is not None,
         sum(entry.amount or 0 for entry in asked),
-        tuple(Released(each.kind, each.about, each.times, each.said, each.sent) for each in found.releases),
+        tuple(found.releases),
         found.epsilon,
     )
 

@@ -28,9 +28,10 @@ from assistlearn.evaluation.words import (
     unchecked_in_words,
 )
 from assistlearn.methods.label_private import spent_in_words
+from assistlearn.protocol.releases import ReleasedBits
 from assistlearn.report import pictures as drawn
 from assistlearn.report.story import IDLE
-from assistlearn.report.view import WORDS, Released, RoundRow, Spent, Traffic, View
+from assistlearn.report.view import WORDS, RoundRow, Spent, Traffic, View
 
 LONGEST_OPEN = 8
 """A table of more rows is folded away until somebody opens it."""
@@ -712,7 +713,7 @@ def _of_helper(view: View, helper: str) -> Iterator[str]:
         yield "Why it refused a request, in words that are no part of this page."
 
 
-def release_in_words(release: Released) -> str:
+def release_in_words(release: ReleasedBits) -> str:
     """Return what was said about samples, in a sentence."""
     times = "once" if release.times == 1 else f"{release.times:,} times"
     about = {"training": "training sample", "hold-out": "hold-out sample", "predicted": "sample asked for"}[
@@ -733,7 +734,7 @@ def _bits(view: View) -> PageTable:
     return PageTable("What was said about one sample, in bits", columns, rows, words=(1, 2))
 
 
-def _both(release: Released) -> tuple[str, str]:
+def _both(release: ReleasedBits) -> tuple[str, str]:
     return f"{release.said:,.1f}", f"{release.sent:,.1f}"
 
 

@@ -41,6 +41,7 @@ from assistlearn.events import (
 from assistlearn.initiator.folder import RunFolder, log_is_whole, releases_of_run, somebody_works
 from assistlearn.initiator.settings import RunSettings, terms_of
 from assistlearn.protocol.ledger import Entry, entries_of, verify
+from assistlearn.protocol.releases import ReleasedBits
 from assistlearn.report.view import (
     ONE_PROCESS,
     WORDS,
@@ -50,7 +51,6 @@ from assistlearn.report.view import (
     MessageRow,
     OpenedSoFar,
     Progress,
-    Released,
     RoundRow,
     Spent,
     State,
@@ -125,7 +125,7 @@ class Story:
     _result: Mapping[str, Any] = field(default_factory=dict)
     _worth: Mapping[str, Any] | None = None
     _calibration: str | None = None
-    _released: dict[str, tuple[Released, ...]] = field(default_factory=dict)
+    _released: dict[str, tuple[ReleasedBits, ...]] = field(default_factory=dict)
     _predicted: int = 0
     _troubles: int = 0
 
@@ -229,7 +229,7 @@ class Story:
         """Add what the initiator's ledger says about the run; messages are then counted by it, and not by events."""
         self._ledger = Exchanged.of_ledger(entries)
 
-    def take_released(self, released: Mapping[str, Iterable[Released]]) -> None:
+    def take_released(self, released: Mapping[str, Iterable[ReleasedBits]]) -> None:
         """Add what each agent has released about samples."""
         self._released = {agent: tuple(each) for agent, each in released.items()}
 
@@ -409,12 +409,7 @@ def take_ledger(story: Story, folder: RunFolder) -> None:
     entries = [] if ledger is None else entries_of(ledger, settings.run)
     if entries:
         story.take_ledger(entries)
-    story.take_released(
-        {
-            agent: [Released(each.kind, each.about, each.times, each.said, each.sent) for each in released]
-            for agent, released in releases_of_run(folder).items()
-        }
-    )
+    story.take_released(releases_of_run(folder))
 
 
 def lacking(folder: RunFolder) -> list[str]:

@@ -20,6 +20,7 @@ from assistlearn.evaluation.result import (
 )
 from assistlearn.evaluation.words import unchecked_in_words
 from assistlearn.plan import SETTINGS, Plan
+from assistlearn.protocol.releases import ReleasedBits
 
 WORDS = {
     "open": "a question whether to work together: a name and a purpose",
@@ -184,17 +185,6 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Released:
-    """What an agent said about one sample, in bits, all times together: as it is said, and as it was sent."""
-
-    kind: str
-    about: str
-    times: int
-    said: float
-    sent: float
-
-
-@dataclass(frozen=True)
 class LabelsGiven:
     """The told labels: the epsilon of this run, and what all runs so far have given away (as in ``LabelsTold``)."""
 
@@ -261,7 +251,7 @@ class View:
     n_training: int | None = None
     n_holdout: int | None = None
     seconds: tuple[Spent, ...] = ()
-    released: dict[str, tuple[Released, ...]] = field(default_factory=dict)
+    released: dict[str, tuple[ReleasedBits, ...]] = field(default_factory=dict)
     labels_given: LabelsGiven | None = None
     goes_on: tuple[str, ...] = ()
     opened: tuple[OpenedSoFar, ...] = ()
