@@ -34,10 +34,6 @@ class Colour(str):
         made.dark = dark
         return made
 
-    @property
-    def light(self) -> str:
-        return str(self)
-
 
 # The colours of Okabe and Ito (2008), which colour-blind readers can tell apart.
 BLUE = Colour("#0072b2", "#63b3f2")

@@ -225,12 +225,13 @@ class Story:
         """Add what a pilot has found."""
         self._worth = worth
 
-    def take_ledger(self, entries: Iterable[Entry]) -> None:
-        """Add what the initiator's ledger says about the run; messages are then counted by it, and not by events."""
-        self._ledger = Exchanged.of_ledger(entries)
+    def take_ledger(self, entries: Iterable[Entry], released: Mapping[str, Iterable[ReleasedBits]]) -> None:
+        """Add what the initiator's ledger says, and what each agent has released about samples.
 
-    def take_released(self, released: Mapping[str, Iterable[ReleasedBits]]) -> None:
-        """Add what each agent has released about samples."""
+        Where there are entries, messages are counted by them, and not by events.
+        """
+        entries = list(entries)
+        self._ledger = Exchanged.of_ledger(entries) if entries else None
         self._released = {agent: tuple(each) for agent, each in released.items()}
 
     # -- the view
@@ -364,14 +365,10 @@ def story_of(folder: RunFolder, ledger: bool = True, most_rows: int = MOST) -> S
     folder : RunFolder
         The folder of a run that has begun, goes on, was interrupted or is finished.
     ledger : bool, default=True
-        Whether to read what the initiator's ledger says, too, and what was released.
+        Whether to read what the initiator's ledger says, too, and what was released. If it was changed, it must not be
+        counted, and ``LedgerError`` is raised.
     most_rows : int
         How many rounds are kept for tables, beside the last one.
-
-    Raises
-    ------
-    LedgerError
-        The initiator's ledger was changed, so it must not be counted.
     """
     at = _ledger(folder.settings()) if ledger else None
     if at is not None:
@@ -379,20 +376,12 @@ def story_of(folder: RunFolder, ledger: bool = True, most_rows: int = MOST) -> S
     story = Story(subject_of(folder.settings()), most_rows)
     for recorded in read(folder.events):
         story.feed(recorded)
-    take_result(story, folder)
-    if ledger:
-        take_ledger(story, folder)
+    take_folder(story, folder, ledger)
     return story
 
 
-def take_folder(story: Story, folder: RunFolder) -> None:
+def take_folder(story: Story, folder: RunFolder, ledger: bool = True) -> None:
     """Add to a story what the folder holds besides the events: the result, and what the ledger says."""
-    take_result(story, folder)
-    take_ledger(story, folder)
-
-
-def take_result(story: Story, folder: RunFolder) -> None:
-    """Add to a story the result of its run, or what its pilot has found, if the run is finished."""
     settings, result, worth = folder.settings(), folder.result(), folder.worth()
     if result is not None:
         calibration = ScoreCalibration.from_json(result.get("calibration"))
@@ -400,16 +389,9 @@ def take_result(story: Story, folder: RunFolder) -> None:
         story.take_result(result, in_words(calibration, wanted=settings.plan.calibrates, learned=learned))
     if worth is not None:
         story.take_worth(worth)
-
-
-def take_ledger(story: Story, folder: RunFolder) -> None:
-    """Add to a story what the initiator's ledger says, and what each agent has released about samples."""
-    settings = folder.settings()
-    ledger = _ledger(settings)
-    entries = [] if ledger is None else entries_of(ledger, settings.run)
-    if entries:
-        story.take_ledger(entries)
-    story.take_released(releases_of_run(folder))
+    if ledger:
+        at = _ledger(settings)
+        story.take_ledger([] if at is None else entries_of(at, settings.run), releases_of_run(folder))
 
 
 def lacking(folder: RunFolder) -> list[str]:
