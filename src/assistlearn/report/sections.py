@@ -130,13 +130,13 @@ def _without(view: View) -> str:
         return f"There is no answer yet: training goes on. Done so far: {turns}."
     if view.state == "stopped":
         return f"There is no answer: the run was stopped before it had a result, after {turns}. It can be resumed."
-    told = next((row for row in reversed(view.rounds) if row.kept and row.accuracy is not None), None)
-    if told is not None:
-        own = view.subject.metric != "accuracy" and told.metric is not None
+    last = next((row for row in reversed(view.rounds) if row.kept and row.accuracy is not None), None)
+    if last is not None:
+        own = view.subject.metric != "accuracy" and last.metric is not None
         what = (
-            f"{TITLES[view.subject.metric]} is {figure(told.metric)}"
+            f"{TITLES[view.subject.metric]} is {figure(last.metric)}"
             if own
-            else f"accuracy is {percent(told.accuracy)}"
+            else f"accuracy is {percent(last.accuracy)}"
         )
         return (
             f"With help the {what} on the hold-out samples. How good {view.subject.initiator} is alone was not "
@@ -149,23 +149,23 @@ def _without(view: View) -> str:
 
 def _doubts(view: View) -> tuple[str, ...]:
     """Return warnings that a reader of the answer should know."""
-    said = []
+    doubts = []
     for helper in view.worse:
         done = (
             "Its votes were left out of the result."
             if helper in view.left_out
             else "Its votes count all the same, as the settings say."
         )
-        said.append(f"{helper} makes the result worse on these samples, by more than chance explains. {done}")
-    said += [
+        doubts.append(f"{helper} makes the result worse on these samples, by more than chance explains. {done}")
+    doubts += [
         f"The hold-out samples contradict what {name} said. So nothing that it said counts."
         for name in view.left_out
         if name not in view.worse
     ]
-    said += [
+    doubts += [
         f"The run went on without {row.agent} from turn {row.left} on." for row in view.agents if row.left is not None
     ]
-    return tuple(said)
+    return tuple(doubts)
 
 
 def _cards(view: View, found: Headline) -> tuple[Card, ...]:
@@ -245,13 +245,7 @@ def rounds(view: View) -> Section | None:
     measure = TITLES.get(view.subject.metric, view.subject.metric)
     measured = any(row.accuracy is not None or row.loss is not None for row in view.rounds)
     picture = (
-        PagePicture(
-            _curves_in_words(view.rounds, measure),
-            drawn.rounds,
-            (view.rounds, measure),
-        )
-        if measured
-        else None
+        PagePicture(_curves_in_words(view.rounds, measure), drawn.rounds, (view.rounds, measure)) if measured else None
     )
     words = [_rounds_in_words(view)]
     if view.combination is not None:
@@ -264,27 +258,28 @@ def _rounds_in_words(view: View) -> str:
     done = counted(view.progress.rounds, "round")
     if view.state != "finished":
         return f"Done so far: {done} of {view.progress.most_rounds} at the most. In a round every agent has one turn."
-    said = f"It stopped after {done}, because: {view.stop_reason}." if view.stop_reason else f"It stopped after {done}."
+    why = f", because: {view.stop_reason}" if view.stop_reason else ""
+    words = f"It stopped after {done}{why}."
     if any(row.kept is False for row in view.rounds):
-        said += " The rounds after the best one, right of the dotted line, are no part of the result."
+        words += " The rounds after the best one, right of the dotted line, are no part of the result."
     if view.combination is not None and any(row.round == view.n_rounds for row in view.rounds):
-        said += (
+        words += (
             f" The row of round {view.n_rounds} is the result itself, whose combination was learned at the end. After "
             "the other rounds no trees were tried."
         )
-    return f"In a round every agent has one turn. {said}"
+    return f"In a round every agent has one turn. {words}"
 
 
 def _curves_in_words(rows: tuple[RoundRow, ...], measure: str) -> str:
     first, last = rows[0], rows[-1]
-    said = f"Curves against the round, from {first.round} to {last.round}."
+    words = f"Curves against the round, from {first.round} to {last.round}."
     if measure != "accuracy" and first.metric is not None and last.metric is not None:
-        said += f" The {measure} on hold-out samples goes from {first.metric:.3f} to {last.metric:.3f}."
+        words += f" The {measure} on hold-out samples goes from {first.metric:.3f} to {last.metric:.3f}."
     if first.accuracy is not None and last.accuracy is not None:
-        said += f" The accuracy on hold-out samples goes from {percent(first.accuracy)} to {percent(last.accuracy)}."
+        words += f" The accuracy on hold-out samples goes from {percent(first.accuracy)} to {percent(last.accuracy)}."
     if first.loss is not None and last.loss is not None:
-        said += f" The loss of the combination goes from {first.loss:.3f} to {last.loss:.3f}."
-    return said
+        words += f" The loss of the combination goes from {first.loss:.3f} to {last.loss:.3f}."
+    return words
 
 
 def _rounds_table(view: View, measure: str) -> PageTable:
@@ -338,15 +333,7 @@ def helpers(view: View) -> Section | None:
     columns = ("helper", first, "± 2 std. errors", second, "± 2 std. errors", lost)
     table = PageTable("The share of each helper", columns, rows)
     return Section(
-        "helpers",
-        "Who helped",
-        words,
-        picture=PagePicture(
-            label,
-            drawn.shares,
-            (view.shares, of),
-        ),
-        tables=(table,),
+        "helpers", "Who helped", words, picture=PagePicture(label, drawn.shares, (view.shares, of)), tables=(table,)
     )
 
 
@@ -409,11 +396,7 @@ def weights(view: View) -> Section | None:
     label = "Curves of the model weights against the round. " + " ".join(
         f"{row.agent}: {row.models} models, {row.weight:.2f} in all." for row in view.agents
     )
-    picture = PagePicture(
-        label,
-        drawn.weights,
-        (agents, view.weights),
-    )
+    picture = PagePicture(label, drawn.weights, (agents, view.weights))
     return Section("weights", "Model weights", words, picture=picture, tables=(summed, each))
 
 
@@ -431,11 +414,7 @@ def probabilities(view: View) -> Section | None:
     label = "How often answers were right against how sure they were said to be, with help: " + "; ".join(
         f"said {percent(each.said)}, right {percent(each.right)}" for each in view.reliability
     )
-    picture = PagePicture(
-        label,
-        drawn.reliability,
-        (view.reliability, view.reliability_alone),
-    )
+    picture = PagePicture(label, drawn.reliability, (view.reliability, view.reliability_alone))
     tables = _groups("With help", view.reliability), _groups("Alone", view.reliability_alone)
     return Section("probabilities", "How sure it is", tuple(words), picture=picture, tables=tables)
 
@@ -473,15 +452,7 @@ def classes(view: View) -> Section | None:
     label = "Which class was predicted for which, as shares of the true class. Found: " + "; ".join(
         f"{name} {percent(share)}" for name, share in list(zip(names, found.found, strict=True))[:MOST_DRAWN]
     )
-    picture = (
-        PagePicture(
-            label,
-            drawn.confusion,
-            (found, names),
-        )
-        if len(names) <= MOST_DRAWN
-        else None
-    )
+    picture = PagePicture(label, drawn.confusion, (found, names)) if len(names) <= MOST_DRAWN else None
     words = (
         "A row for each true class of the hold-out samples: how often each class was predicted, with help. The names "
         f"of the classes are those of {view.subject.initiator}.",
@@ -509,15 +480,7 @@ def exchange(view: View) -> Section | None:
         "exchange",
         "What was exchanged",
         words,
-        picture=PagePicture(
-            label,
-            drawn.exchanged,
-            (
-                names,
-                sent,
-                received,
-            ),
-        ),
+        picture=PagePicture(label, drawn.exchanged, (names, sent, received)),
         tables=(_in_training(view), _sums(there), _types(there)),
     )
 
@@ -620,11 +583,7 @@ def seconds(view: View) -> Section | None:
         tuple((row.what, row.agent or "-", f"{row.times:,}", duration(row.seconds)) for row in view.seconds),
         words=(1,),
     )
-    picture = PagePicture(
-        label,
-        drawn.seconds,
-        (drawn_rows, view.subject.initiator),
-    )
+    picture = PagePicture(label, drawn.seconds, (drawn_rows, view.subject.initiator))
     return Section("time", "Where the time went", tuple(words), picture=picture, tables=(table,))
 
 
@@ -681,8 +640,8 @@ def _tells_of_models(view: View) -> bool:
     """Whether the initiator tells helpers about models: its own, or those of other helpers where it has none."""
     own = view.subject.initiator
     tellers = view.subject.helpers if view.subject.label_only and view.subject.tells_of_others else (own,)
-    said = (each for name in tellers for each in view.released.get(name, ()))
-    return any(each.kind in ("rewards", "scores") for each in said)
+    released = (each for name in tellers for each in view.released.get(name, ()))
+    return any(each.kind in ("rewards", "scores") for each in released)
 
 
 def _labels(view: View) -> str:
@@ -701,15 +660,15 @@ def _labels(view: View) -> str:
 
 def _of_helper(view: View, helper: str) -> Iterator[str]:
     rows = next((each.rows for each in view.exchanges if each.helper == helper), ())
-    said = {row.type for row in rows if row.direction == "received"}
-    if "opened" in said:
+    received = {row.type for row in rows if row.direction == "received"}
+    if "opened" in received:
         yield "Its name and how many samples it has."
     for row in view.matched:
         if row.helper == helper:
             yield f"Which of {row.n_asked:,} samples it holds: {row.n_held:,} of them."
     for release in view.released.get(helper, ()):
         yield release_in_words(release)
-    if "problem" in said:
+    if "problem" in received:
         yield "Why it refused a request, in words that are no part of this page."
 
 

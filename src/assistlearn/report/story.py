@@ -114,7 +114,7 @@ class Story:
     _opened: Thinned[OpenedSoFar] = field(init=False)
     _n_looks: int = 0
     _asked: tuple[str, datetime | None] | None = None
-    _told: Exchanged = field(init=False)
+    _messages: Exchanged = field(init=False)
     _ledger: Exchanged | None = None
     _labels: LabelsGiven | None = None
     _settled: SamplesSettled | None = None
@@ -133,7 +133,7 @@ class Story:
         self._line = TimeLine(self.subject.initiator, self.subject.is_pilot, self.subject.label_only)
         self._agents = {name: _OfAgent() for name in self.subject.agents}
         self._rounds, self._weights = Thinned(self.most_rows), Thinned(self.most_rows)
-        self._opened, self._told = Thinned(), Exchanged()
+        self._opened, self._messages = Thinned(), Exchanged()
 
     # -- what happens
 
@@ -146,11 +146,11 @@ class Story:
         match event:
             case Asked():
                 self._spend(event)
-                self._told.count(event.agent, "sent", event.type, event.bytes)
+                self._messages.count(event.agent, "sent", event.type, event.bytes)
                 self._asked = event.agent, time
             case Answered():
                 self._spend(event)
-                self._told.count(event.agent, "received", event.type, event.bytes)
+                self._messages.count(event.agent, "received", event.type, event.bytes)
                 self._asked = None
             case TurnFinished():
                 self._feed_turn(event)
@@ -238,7 +238,7 @@ class Story:
 
     def view(self, state: State) -> View:
         """Return the view of the run. The caller gives the state, which only the folder of the run shows."""
-        exchanged = self._told if self._ledger is None else self._ledger
+        exchanged = self._messages if self._ledger is None else self._ledger
         settled, result, finished = self._settled, self._result, self._finished
         n_training = result.get("n_samples") or (None if settled is None else settled.n_samples)
         turns = {name: agent.turns for name, agent in self._agents.items()}
@@ -630,8 +630,8 @@ class TimeLine:
         if self._before is not None:
             key = (IDLE, "") if self._is_idle or self._begins_anew(event) else self._key(event)
             self._seconds[key] = self._seconds.get(key, 0.0) + max((time - self._before).total_seconds(), 0.0)
-            told = isinstance(event, TurnFinished) and event.agent != self._initiator  # its answer was counted
-            self._times[key] = self._times.get(key, 0) + (not told)
+            is_counted = isinstance(event, TurnFinished) and event.agent != self._initiator  # its answer was counted
+            self._times[key] = self._times.get(key, 0) + (not is_counted)
         self._before = time
         self._note(event)
 

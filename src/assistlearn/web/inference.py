@@ -40,8 +40,8 @@ async def body_of(request: Request, limits: ServingLimits) -> bytes:
     packed = request.headers.get("content-encoding", "identity")
     if packed != "identity":
         raise HTTPException(415, f"The body is compressed ({packed[:40]!r}). Send it uncompressed.")
-    said = request.headers.get("content-length", "0")
-    if said.isdecimal() and int(said[:20]) > limits.most_bytes:
+    length = request.headers.get("content-length", "0")
+    if length.isdecimal() and int(length[:20]) > limits.most_bytes:
         await _drained(request)
         raise _too_large(limits)
     try:
