@@ -157,6 +157,20 @@ def test_text_that_is_selected_is_not_taken_away(rounds, opened):
         see(page, "99.0 % of the hold-out samples")
 
 
+def test_a_click_is_not_lost_when_news_comes_in_its_middle(rounds, opened):
+    log = rounds.log()
+    with shown(LiveRun(rounds.path)) as port:
+        page = opened(address(port)).page
+        see(page, "53.0 % of the hold-out samples")
+        page.locator("#now summary").hover()
+        page.mouse.down()
+        log.append(RoundFinished(4, 0.99))
+        see(page, "4 rounds and 0 turns are done")
+        page.mouse.up()
+        page.locator("#now details:not([open])").wait_for(state="attached", timeout=SOON)
+        text(page, "99.0 %").wait_for(state="attached", timeout=SOON)
+
+
 def test_a_reload_goes_on_where_it_was_and_shows_nothing_twice(rounds, opened):
     log = rounds.log()
     with shown(LiveRun(rounds.path)) as port:
