@@ -481,7 +481,7 @@ class Exchanged:
     """Counts messages and bytes by helper, direction and type, from events or from a ledger."""
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, str, str], list[int]] = {}
+        self._counts: dict[tuple[str, Literal["sent", "received"], str], list[int]] = {}
 
     @classmethod
     def of_ledger(cls, entries: Iterable[Entry]) -> Exchanged:
@@ -502,11 +502,8 @@ class Exchanged:
 
     def rows_of(self, helper: str) -> tuple[MessageRow, ...]:
         """Return the counts of one helper, in the order of a run."""
-        found: list[MessageRow] = []
+        found = [MessageRow(way, type_, *counts) for (who, way, type_), counts in self._counts.items() if who == helper]
         places = {name: place for place, name in enumerate(WORDS)}
-        for (who, direction, type_), (messages, n_bytes) in self._counts.items():
-            if who == helper and direction in ("sent", "received"):
-                found.append(MessageRow("sent" if direction == "sent" else "received", type_, messages, n_bytes))
         return tuple(
             sorted(found, key=lambda row: (row.direction == "received", places.get(row.type, len(places)), row.type))
         )
