@@ -5,8 +5,7 @@
 The server is ``assistlearn watch`` in a process of its own; watchers are clients of server-sent events over loopback.
 
 *keeping up*: facts are appended to the run's log one by one, as a run does it, at a steady rate. The lag of a fact is
-the time from before it is appended until a watcher has the section on what happened last, drawn with it in: its event's
-id, the byte offset in the log, is beyond the fact.
+the time from before it is appended until a watcher has a page that goes beyond it, by the byte offset in the log.
 
 *an hour's worth*: as many facts as that rate makes in an hour, appended as fast as the machine can, in blocks. The
 memory of the server (RSS) is taken every tenth of the way; *growth* is the last over the first tenth.
@@ -122,7 +121,7 @@ class Watcher(threading.Thread):
     def __init__(self, address: str) -> None:
         super().__init__(daemon=True)
         parts = urlsplit(address)
-        self._stream = EventStream(parts.port or 0, f"{parts.path}events?log=0&after=0", patience=60.0)
+        self._stream = EventStream(parts.port or 0, f"{parts.path}events", patience=60.0)
         self.places: list[int] = [0]
         self.times: list[float] = [0.0]
         self.start()
@@ -131,8 +130,8 @@ class Watcher(threading.Thread):
         """Read until the server ends."""
         with self._stream:
             for told in self._stream:
-                if "now" in told.facts.get("sections", ()) and int(told.id) > self.places[-1]:
-                    self.places.append(int(told.id))
+                if told.facts.get("place", 0) > self.places[-1]:
+                    self.places.append(told.facts["place"])
                     self.times.append(told.at)
 
     def wait_for(self, place: int, seconds: float) -> None:

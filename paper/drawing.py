@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.report import displays as palette
+from assistlearn.report import pictures as palette
 from paper.figures import FigureSettings, draw
 from paper.replication import FigureResult, fitted
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from assistlearn.report import displays as palette
+from assistlearn.report import pictures as palette
 from bench.privacy.measure import NOTHING
 from bench.privacy.results import Results
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from assistlearn.report import displays as palette
+from assistlearn.report import pictures as palette
 from bench.worth.run import NEVER, read
 from bench.worth.sequences import LONGEST
 

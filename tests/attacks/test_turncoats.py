@@ -19,7 +19,7 @@ from tests.attacks.lying_agent import KINDS, be_a_liar, be_a_turncoat
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, SECRET, know_the_key, toml
 from tests.forked_agents import ForkedAgent
-from tests.serving.served_run import served
+from tests.web.served_run import served
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
 

@@ -22,12 +22,12 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from assistlearn.web.live import Feed, watching
-from assistlearn.web.live_run import LiveRun
 from assistlearn.web.server import MOST_CONNECTIONS, most_connections, protocol_for
+from assistlearn.web.watched import LiveRun
 from tests.attacks.attack import attack
 from tests.cli.small_agents import NEW
-from tests.serving.served_run import Served, trained
-from tests.serving.served_run import served as served_run
+from tests.web.served_run import Served, trained
+from tests.web.served_run import served as served_run
 from tests.web.serving import asked, served
 
 MOST = 5

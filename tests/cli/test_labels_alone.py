@@ -17,7 +17,7 @@ from assistlearn.reach.opening import with_own_table
 from assistlearn.reach.processes.reach_processes import create_run
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, NEW, SECRET, know_the_key, write_agents
-from tests.serving.served_run import served
+from tests.web.served_run import served
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
 

@@ -28,7 +28,7 @@ from tests.cli.program import assistlearn, modules_after
 from tests.cli.small_agents import NEW
 from tests.forked_agents import forked
 from tests.runs.digests import rewrite
-from tests.serving.served_run import predicted, trained
+from tests.web.served_run import predicted, trained
 
 
 @pytest.fixture(scope="module")

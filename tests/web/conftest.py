@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.browser import browser, opened  # noqa: F401
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import toml, write_agents
 from tests.forked_agents import forked
+from tests.web.served_run import Served, served, trained
 
 
 @pytest.fixture(scope="session")
@@ -43,3 +45,17 @@ def lab(tmp_path) -> Path:
     file = tmp_path / "lab.toml"
     file.write_text(toml("lab", ""))
     return file
+
+
+@pytest.fixture(scope="session")
+def trained_to_serve(tmp_path_factory) -> Path:
+    """The folder of a finished run of three agents, for services."""
+    with forked():
+        return trained(tmp_path_factory.mktemp("served"))
+
+
+@pytest.fixture(scope="module")
+def service(trained_to_serve) -> Iterator[Served]:
+    """A service of three agents, for tests that leave it as it is."""
+    with forked(), served(trained_to_serve) as made:
+        yield made

@@ -12,23 +12,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Told:
-    """An event: its kind, its id, and what it says; and when it came."""
+    """An event: its kind, what it says, and when it came."""
 
     kind: str
-    id: str
     facts: dict[str, Any]
     at: float
 
 
 class EventStream:
-    """A stream that is read event by event; with ``last``, as a browser that comes back."""
+    """A stream that is read event by event."""
 
-    def __init__(self, port: int, path: str, last: str = "", patience: float = 20.0) -> None:
+    def __init__(self, port: int, path: str, patience: float = 20.0) -> None:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=patience)
-        headers = {"Last-Event-ID": last} if last else {}
-        self._connection.request("GET", path, headers=headers)
+        self._connection.request("GET", path)
         self.answer = self._connection.getresponse()
-        self.n_told = 0
 
     def __enter__(self) -> EventStream:
         return self
@@ -37,7 +34,7 @@ class EventStream:
         self._connection.close()
 
     def __iter__(self) -> Iterator[Told]:
-        kind, said, last = "message", "", ""
+        kind, said = "message", ""
         for raw in self.answer:
             line = raw.decode().rstrip("\n")
             name, _, value = line.partition(": ")
@@ -45,11 +42,8 @@ class EventStream:
                 kind = value
             elif name == "data":
                 said += value
-            elif name == "id":
-                last = value
             elif not line and said:
-                self.n_told += 1
-                yield Told(kind, last, json.loads(said), monotonic())
+                yield Told(kind, json.loads(said), monotonic())
                 kind, said = "message", ""
 
     def until(self, true: Any, seconds: float = 20.0) -> Told:

@@ -10,9 +10,12 @@ from http.client import HTTPConnection
 from time import monotonic, sleep
 from typing import Any
 
+from assistlearn.web.live import Feed, Watched, watching
 from assistlearn.web.server import WebServer, listening, port_of
+from tests.web.event_stream import EventStream
 
 PATIENCE = 20.0
+TOKEN = "a-token-for-tests"
 
 
 @contextmanager
@@ -55,3 +58,19 @@ def wait_until(true: Any, seconds: float = PATIENCE) -> None:
     while not true():
         assert monotonic() < end, "it did not come true in time"
         sleep(0.02)
+
+
+@contextmanager
+def shown(watched: Watched, buffer: int | None = None) -> Iterator[int]:
+    """Serve the page of a run or an agent, and return its port."""
+    feed = Feed(watched)
+    with served(watching(feed, TOKEN), buffer=buffer, stopping=feed.stop) as port:
+        yield port
+
+
+def address(port: int) -> str:
+    return f"http://127.0.0.1:{port}/{TOKEN}/"
+
+
+def stream(port: int) -> EventStream:
+    return EventStream(port, f"/{TOKEN}/events")

@@ -1,12 +1,14 @@
 import socket
+from importlib import util
 
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from assistlearn.errors import SettingsError
-from assistlearn.web.access import HEADERS, HostGate, TokenGate
+from assistlearn.errors import MissingExtraError, SettingsError
+from assistlearn.web import require_web
+from assistlearn.web.access import HEADERS, Gate, Policy
 from assistlearn.web.server import listening, port_of
 from tests.web.serving import asked, served
 
@@ -20,7 +22,7 @@ async def _path(request):
 @pytest.fixture(scope="module")
 def port():
     app = Starlette(routes=[Route("/{path:path}", _path)])
-    with served(HostGate(TokenGate(app, TOKEN))) as port:
+    with served(Gate(app, Policy(TOKEN, in_path=True, headers=HEADERS))) as port:
         yield port
 
 
@@ -80,3 +82,12 @@ def test_answers_go_out_at_once():
     """Not when the client has confirmed an earlier part: asyncio sees to it where the socket says that it is TCP's."""
     with listening() as made:
         assert made.proto == socket.IPPROTO_TCP
+
+
+def test_what_is_not_installed_is_named_with_its_install_line(monkeypatch):
+    found = util.find_spec
+    monkeypatch.setattr(util, "find_spec", lambda name: None if name == "uvicorn" else found(name))
+    with pytest.raises(MissingExtraError, match=r"watch needs uvicorn, .* pip install .*'starlette"):
+        require_web("assistlearn watch")
+    monkeypatch.undo()
+    require_web("assistlearn watch")

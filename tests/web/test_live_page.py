@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+from contextlib import suppress
 from statistics import median
 from time import monotonic
 
@@ -9,10 +12,8 @@ import pytest
 
 from assistlearn.events import Asked, RoundFinished, SamplesSettled
 from assistlearn.protocol import Ledger
-from assistlearn.web.live_agent import LiveAgent
-from assistlearn.web.live_run import LiveRun
-from tests.web.line import Line
-from tests.web.shown import address, shown
+from assistlearn.web.watched import LiveAgent, LiveRun
+from tests.web.serving import address, shown
 
 SOON = 15_000.0
 """Milliseconds that a browser on a busy machine has, where the test is not about how soon."""
@@ -24,6 +25,49 @@ def text(page, words):
 
 def see(page, words, milliseconds=SOON):
     text(page, words).wait_for(timeout=milliseconds)
+
+
+class Line:
+    """Forwards connections to a port of this machine, as long as it is whole."""
+
+    def __init__(self, to: int) -> None:
+        self._to = to
+        self._open: list[socket.socket] = []
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listening.getsockname()[1]
+        self._take_calls()
+
+    def cut(self) -> None:
+        """Break all connections, and take no more."""
+        for each in [self._listening, *self._open]:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        self._open.clear()
+
+    def mend(self) -> None:
+        """Take connections again, at the same port."""
+        self._listening = socket.create_server(("127.0.0.1", self.port))
+        self._take_calls()
+
+    def _take_calls(self) -> None:
+        threading.Thread(target=self._forward_all, args=(self._listening,), daemon=True).start()
+
+    def _forward_all(self, listening: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                ends = [listening.accept()[0], socket.create_connection(("127.0.0.1", self._to))]
+                self._open += ends
+                for one, other in (ends, ends[::-1]):
+                    threading.Thread(target=_forward, args=(one, other), daemon=True).start()
+
+
+def _forward(one: socket.socket, other: socket.socket) -> None:
+    with suppress(OSError):
+        while said := one.recv(65536):
+            other.sendall(said)
+    with suppress(OSError):
+        other.shutdown(socket.SHUT_WR)
 
 
 @pytest.fixture
@@ -113,6 +157,20 @@ def test_text_that_is_selected_is_not_taken_away(rounds, opened):
         see(page, "99.0 % of the hold-out samples")
 
 
+def test_a_click_is_not_lost_when_news_comes_in_its_middle(rounds, opened):
+    log = rounds.log()
+    with shown(LiveRun(rounds.path)) as port:
+        page = opened(address(port)).page
+        see(page, "53.0 % of the hold-out samples")
+        page.locator("#now summary").hover()
+        page.mouse.down()
+        log.append(RoundFinished(4, 0.99))
+        see(page, "4 rounds and 0 turns are done")
+        page.mouse.up()
+        page.locator("#now details:not([open])").wait_for(state="attached", timeout=SOON)
+        text(page, "99.0 %").wait_for(state="attached", timeout=SOON)
+
+
 def test_a_reload_goes_on_where_it_was_and_shows_nothing_twice(rounds, opened):
     log = rounds.log()
     with shown(LiveRun(rounds.path)) as port:
@@ -123,8 +181,8 @@ def test_a_reload_goes_on_where_it_was_and_shows_nothing_twice(rounds, opened):
             see(page, f"Round {number} is over")
         page.locator("#rounds tbody th:text-is('6')").wait_for(timeout=SOON)
         assert page.locator("#rounds tbody th").all_inner_texts() == ["1", "2", "3", "4", "5", "6"]
-        assert page.locator("#sections > section").count() == page.locator("nav li").count()
-        keys = page.locator("#sections > section").evaluate_all("all => all.map(each => each.id)")
+        assert page.locator("#page section").count() == page.locator("nav li").count()
+        keys = page.locator("#page section").evaluate_all("all => all.map(each => each.id)")
         assert len(keys) == len({*keys})
 
 

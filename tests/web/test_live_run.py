@@ -8,7 +8,8 @@ import pytest
 
 from assistlearn.errors import AssistLearnError
 from assistlearn.events import RoundFinished
-from assistlearn.web.live_run import LiveRun
+from assistlearn.report.page import body
+from assistlearn.web.watched import LiveRun
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
 from tests.runs.digests import rewrite, rewrite_settings
@@ -22,13 +23,13 @@ def read_all(run: LiveRun) -> LiveRun:
 
 
 def keys(run: LiveRun) -> list[str]:
-    return [draft.key for draft in run.drafts()]
+    return [section.key for section in run.sections()]
 
 
 def test_a_run_that_has_ended_has_all_sections_of_its_report_the_answer_first(finished_run):
     run = read_all(LiveRun(finished_run))
-    assert run.standing().condition == "ended"
-    page = "".join(draft.draw() for draft in run.drafts())
+    assert run.status().condition == "ended"
+    page = body(run.frame(), run.sections())
     assert keys(run)[0] == "answer"
     assert {"rounds", "weights", "exchange", "samples", "time", "leaving", "settings"} < {*keys(run)}
     assert f"{assistlearn('show', finished_run, '--json').json['turns']} turns taken" in page
@@ -40,7 +41,7 @@ def test_a_pilot_is_watched_like_any_other_run(tmp_path):
     made = assistlearn("worth", *agents[:2], "--out", tmp_path / "pilot", "--run", "trial", "--block", 20, "--json")
     assert made.code == 0, made.err
     run = read_all(LiveRun(tmp_path / "pilot"))
-    assert run.standing().condition == "ended"
+    assert run.status().condition == "ended"
     assert {"answer", "pilot"} < {*keys(run)}
 
 
@@ -50,7 +51,7 @@ def test_what_the_folder_holds_and_nobody_can_read_is_said(finished_run, tmp_pat
     result = folder / "result.json"
     result.write_text(result.read_text().replace('"n_rounds"', '"n_round"'))
     run = read_all(LiveRun(folder))
-    assert "cannot be read; 'assistlearn show' says why" in run.standing().words
+    assert "cannot be read; 'assistlearn show' says why" in run.status().words
     assert assistlearn("show", folder).code == 2
 
 
@@ -64,10 +65,10 @@ def test_a_run_of_another_name_in_the_same_folder_is_another_page(begun):
     for path in (settings, begun.events):
         path.unlink()
     run.take_news()
-    assert (run.standing().condition, run.drafts()) == ("gone", [])
+    assert (run.status().condition, run.sections()) == ("gone", [])
     rewrite(begun.path, "settings.json", text.replace('"heart"', '"lungs"').encode())
     read_all(run)
-    assert run.generation == first + 2
+    assert run.generation == first + 1
     assert title.startswith("Run heart")
     assert run.frame().kicker == "Run lungs"
 
@@ -85,5 +86,5 @@ def test_a_damaged_line_does_not_end_the_watch(begun):
         file.write(b"\x00 no fact\n")
     log.append(RoundFinished(2, 0.6))
     run = read_all(LiveRun(begun.path))
-    wait_until(lambda: run.take_news() or run.standing().condition != "reading")
-    assert "60.0 % of the hold-out" in run.drafts()[0].draw()
+    wait_until(lambda: run.take_news() or run.status().condition != "reading")
+    assert "60.0 % of the hold-out" in run.sections()[0].html

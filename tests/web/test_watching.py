@@ -10,19 +10,16 @@ from contextlib import contextmanager
 from statistics import median
 from time import monotonic
 
-import pytest
-
-from assistlearn.events import Asked, RoundFinished, SamplesSettled
+from assistlearn.events import Asked, RoundFinished
 from assistlearn.initiator.folder import locked
 from assistlearn.web.live import Feed
 from assistlearn.web.live import stream as watcher_stream
-from assistlearn.web.live_run import LiveRun
+from assistlearn.web.watched import LiveRun
 from tests.runs.digests import rewrite
-from tests.web.serving import asked
-from tests.web.shown import TOKEN, shown, stream
+from tests.web.serving import TOKEN, asked, shown, stream
 
 
-def test_a_fact_comes_within_a_second_and_its_id_is_the_place_after_it(begun):
+def test_a_fact_comes_within_a_second_and_the_page_says_up_to_where_it_goes(begun):
     log = begun.log()
     with shown(LiveRun(begun.path)) as port, stream(port) as events:
         events.until(lambda told: told.kind == "page")
@@ -31,26 +28,22 @@ def test_a_fact_comes_within_a_second_and_its_id_is_the_place_after_it(begun):
             begins = monotonic()
             log.append(RoundFinished(number, 0.7 + number / 100))
             wanted = f"{70 + number}.0 % of the hold-out"
-            told = events.until(lambda told: wanted in str(told.facts.get("sections")))  # noqa: B023
+            told = events.until(lambda told: wanted in told.facts.get("body", ""))  # noqa: B023
             seconds.append(told.at - begins)
-            assert int(told.id) == begun.events.stat().st_size
+            assert told.facts["place"] == begun.events.stat().st_size
     assert median(seconds) < 1.0  # every one, on a machine that does nothing else
 
 
-def test_whoever_comes_back_is_told_what_changed_since_and_nothing_else(begun):
+def test_whoever_comes_back_is_told_the_newest_page_at_once(begun):
     log = begun.log()
-    log.append(SamplesSettled(70, 30))
     with shown(LiveRun(begun.path)) as port:
         with stream(port) as events:
-            before = events.until(lambda told: "now" in told.facts.get("sections", {}))
+            events.until(lambda told: "Now" in told.facts.get("body", ""))
         log.append(RoundFinished(1, 0.5))
-        with stream(port, last=before.id) as events:
-            after = events.until(lambda told: told.kind == "page" and int(told.id) > int(before.id))
-        assert "50.0 % of the hold-out" in after.facts["sections"]["now"]["html"]
-        with stream(port, after=int(after.id) + 1) as events:
-            again = next(iter(events))
-        assert again.facts["sections"] == {}
-        assert again.facts["order"] == after.facts["order"]
+        with stream(port) as events:
+            events.until(lambda told: "50.0 % of the hold-out" in told.facts.get("body", ""))
+        with stream(port) as events:
+            assert "50.0 % of the hold-out" in next(iter(events)).facts["body"]
 
 
 def test_all_watchers_are_told_the_same(begun):
@@ -58,7 +51,7 @@ def test_all_watchers_are_told_the_same(begun):
     with shown(LiveRun(begun.path)) as port, stream(port) as one, stream(port) as two, stream(port) as three:
         log.append(Asked("lab", "open", 12))
         found = [events.until(lambda told: "12 bytes" in str(told.facts)) for events in (one, two, three)]
-        assert len({str(told.facts["sections"]["now"]) for told in found}) == 1
+        assert len({told.facts["body"] for told in found}) == 1
 
 
 def test_a_watcher_that_does_not_read_holds_up_nobody(begun):
@@ -84,12 +77,12 @@ def test_what_was_overtaken_is_not_kept_for_a_watcher_that_is_slow(begun):
         feed = Feed(LiveRun(begun.path))
         feed.start()
         try:
-            events = watcher_stream(feed, 0, 0)
+            events = watcher_stream(feed)
             told = [await anext(events) for _ in range(2)]  # how long to wait before trying again, and the page
             number = 0
             for round in range(1, 6):
                 log.append(RoundFinished(round, round / 10))
-                while f"Round {round} is over" not in str((await feed.newest(number, 5.0)).sections):
+                while f"Round {round} is over" not in (await feed.newest(number, 5.0)).body:
                     number = (await feed.newest(number, 5.0)).number
             return [*told, await anext(events)]
         finally:
@@ -98,26 +91,19 @@ def test_what_was_overtaken_is_not_kept_for_a_watcher_that_is_slow(begun):
 
     with ThreadPoolExecutor(1) as other:  # in this thread, Playwright may have a loop of its own
         *_, newest = other.submit(lambda: asyncio.run(watch_slowly())).result(30.0)
-    assert newest.startswith(f"id: {begun.events.stat().st_size}\nevent: page\n")
+    assert newest.startswith("event: page\n")
     assert all(f"Round {round} is over" in newest for round in range(1, 6))
 
 
-def test_the_page_itself_has_what_the_stream_goes_on_from(begun):
+def test_the_page_is_whole_without_the_stream(begun):
     begun.log().append(RoundFinished(1, 0.25))
     with shown(LiveRun(begun.path)) as port:
         status, headers, text = asked(port, f"/{TOKEN}/")
         assert status == 200
         assert "25.0 % of the hold-out" in text
-        assert f'data-place="{begun.events.stat().st_size}"' in text
         assert "default-src 'none'" in headers["content-security-policy"]
         assert asked(port, f"/{TOKEN}/live.js")[1]["content-type"].startswith("text/javascript")
         assert asked(port, f"/{TOKEN}/../secret.json")[0] == 404
-
-
-@pytest.mark.parametrize("query", ["log=x", "after=-1", "after=1e9", "after=" + "9" * 30])
-def test_a_place_that_is_no_number_is_refused(begun, query):
-    with shown(LiveRun(begun.path)) as port:
-        assert asked(port, f"/{TOKEN}/events?{query}")[0] == 400
 
 
 def test_the_page_says_whether_anybody_works_on_the_run(begun, finished_run):

@@ -479,11 +479,11 @@ def watch(
 def _watched(what: Path) -> tuple[Watched, bool]:
     """Return what is to be watched, and whether it is there already."""
     if what.is_file() or what.suffix == ".toml":
-        from assistlearn.web.live_agent import LiveAgent
+        from assistlearn.web.watched import LiveAgent
 
         return LiveAgent(what), True
     from assistlearn.initiator.folder import RunFolder
-    from assistlearn.web.live_run import LiveRun
+    from assistlearn.web.watched import LiveRun
 
     return LiveRun(what), RunFolder(what).exists
 

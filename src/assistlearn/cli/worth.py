@@ -338,11 +338,10 @@ def report_pilot(folder: RunFolder, as_json: bool, plot: Path | None = None) -> 
 def _draw(found: Worth, plot: Path) -> None:
     from matplotlib.figure import Figure
 
-    from assistlearn.report.displays import SIZE_of_worth_display as SIZE
-    from assistlearn.report.displays import WorthDisplay
+    from assistlearn.report.displays import WORTH_SIZE, WorthDisplay
     from assistlearn.storage import writing
 
-    figure = Figure(figsize=SIZE, layout="constrained")
+    figure = Figure(figsize=WORTH_SIZE, layout="constrained")
     WorthDisplay(found).plot(ax=figure.subplots())
     with writing(plot):
         plot.parent.mkdir(parents=True, exist_ok=True)

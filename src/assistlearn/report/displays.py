@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,238 +16,30 @@ from assistlearn.estimators import AssistedClassifier, assistance_gain
 from assistlearn.evaluation.pilots import Gain, Worth
 from assistlearn.evaluation.shares import HALF_INTERVAL, Estimate, GainShares
 from assistlearn.evaluation.terms import LOSS_WORDS
+from assistlearn.report.pictures import (
+    AGENTS,
+    BLUE,
+    GREY,
+    MODELS,
+    VERMILION,
+    Stroke,
+    by_round,
+    draw_gain,
+    draw_shares,
+    draw_weights,
+    escaped,
+    every,
+    of_agent,
+    short,
+)
 from assistlearn.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-# Colours, dashes and markers that colour-blind readers can tell apart, also in print without colour.
-#
-# The colours are those of Okabe and Ito (2008). Colour alone never distinguishes curves: every curve also has a dash
-# or a marker of its own.
-
-
-BLUE, VERMILION, BLACK = "#0072B2", "#D55E00", "#000000"
-GREEN, PURPLE, ORANGE, SKY = "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-SLATE = "#444444"
-GREY = "#767676"  # the lightest grey that is still legible as text on white
-
-
-@dataclass(frozen=True)
-class Stroke:
-    """How a curve is drawn."""
-
-    colour: str
-    dash: str = "-"
-    marker: str = ""
-    width: float = 1.8
-
-
-MODELS = {
-    "assisted": Stroke(BLUE, "-", "o", 2.4),
-    "single": Stroke(VERMILION, "-.", "s"),
-    "oracle": Stroke(BLACK, "--", "^"),
-}
-AGENTS = (  # nobody can tell more curves apart
-    Stroke(GREEN, "-", "o", 1.6),
-    Stroke(PURPLE, "-", "s", 1.6),
-    Stroke(ORANGE, "-", "^", 1.6),
-    Stroke(SKY, "-", "D", 1.6),
-    Stroke(SLATE, "-", "v", 1.6),
-)
-
-
-# Provide axes for the panels: those of a new figure, one that is divided, or the caller's own, one for each panel.
-
-
-def panels_on(ax: Any, n_panels: int, size: tuple[float, float]) -> NDArray[Any]:
-    """Return axes to draw panels on, from left to right.
-
-    Parameters
-    ----------
-    ax : Axes, sequence of Axes, or None
-        One is divided; None makes a new figure.
-    n_panels : int
-        How many panels there are.
-    size : tuple of float
-        The size of a new figure, in inches.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> panels_on(Figure().subplots(), 3, (9, 3)).shape
-    (3,)
-    >>> panels_on(Figure().subplots(1, 2), 3, (9, 3))
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.SettingsError: ax holds 2 axes, but there are 3 panels. Pass 3 axes, one to be divided, or None.
-    """
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        return np.asarray(plt.subplots(1, n_panels, figsize=size, layout="constrained")[1])
-    axes = np.asarray(ax, dtype=object).ravel()
-    if len(axes) == 1:
-        return _divided(axes[0], n_panels)
-    if len(axes) != n_panels:
-        raise SettingsError(
-            f"ax holds {len(axes)} axes, but there are {n_panels} panels. "
-            f"Pass {n_panels} axes, one to be divided, or None."
-        )
-    return axes
-
-
-def _divided(ax: Any, n_panels: int) -> NDArray[Any]:
-    """Return several axes in the place of a single one, which becomes invisible."""
-    ax.set_axis_off()
-    grid = ax.get_subplotspec().subgridspec(1, n_panels, wspace=0.3)
-    return np.array([ax.figure.add_subplot(grid[i]) for i in range(n_panels)], dtype=object)
-
-
-# Draw the three panels of AssistanceDisplay, on axes that the caller chooses.
-
-
-_STEPS = tuple(mantissa * 10**power for power in range(7) for mantissa in (1, 2, 5))  # between ticks
-HARDEST = 0.1  # the share of the samples that the third panel marks
-
-
-def draw_accuracies(ax: Axes, accuracies: Mapping[str, Floats]) -> None:
-    """Draw the accuracy of each model against the rounds; dotted where its training had ended."""
-    last = max(len(curve) for curve in accuracies.values())
-    for name, curve in accuracies.items():
-        stroke = MODELS.get(name, Stroke(GREY))
-        rounds = np.arange(1, len(curve) + 1)
-        style: dict[str, Any] = {"color": stroke.colour, "lw": stroke.width}
-        ax.plot(
-            rounds,
-            curve,
-            ls=stroke.dash,
-            marker=stroke.marker,
-            ms=4,
-            markevery=_every(len(curve)),
-            label=f"{name}, {curve[-1]:.3f}",
-            **style,
-        )
-        if len(curve) < last:
-            ax.plot([len(curve), last], [curve[-1], curve[-1]], ls=":", **style)
-    _plain(ax, "Accuracy on test samples")
-    ax.set_ylabel("accuracy")
-    _rounds(ax, last)
-    ax.legend(fontsize="small")
-
-
-def draw_model_weights(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
-    """Draw the agents' model weights against the rounds: a curve for each agent, or a colour map if there are many."""
-    _plain(ax, "Model weight of each agent")
-    last = max((len(weights) for weights in model_weights.values()), default=0)
-    if last == 0:
-        ax.text(0.5, 0.5, "no model was kept", transform=ax.transAxes, ha="center", color=GREY)
-    elif len(model_weights) > len(AGENTS):
-        _draw_weight_map(ax, model_weights)
-    else:
-        _draw_weight_curves(ax, model_weights)
-    _rounds(ax, last)
-
-
-def draw_ignorance(ax: Axes, ignorance: Floats) -> None:
-    """Draw how much of the ignorance the hardest samples hold, against an even spread.
-
-    Samples without any ignorance (held out, or of no weight) do not count.
-    """
-    from matplotlib.ticker import PercentFormatter
-
-    samples, held = concentration(ignorance)
-    ax.plot([0, 1], [0, 1], ls="--", color=GREY, lw=1.4, label="an even spread")
-    ax.plot(samples, held, color=BLUE, lw=2.4, label="after the last round")
-    ax.fill_between(samples, samples, held, color=BLUE, alpha=0.12, lw=0)
-    share = float(np.interp(HARDEST, samples, held))
-    ax.plot([HARDEST], [share], "o", color=BLUE, ms=7, label=f"hardest {HARDEST:.0%} hold {share:.0%}")
-    _plain(ax, "Where help is still needed")
-    ax.set_xlabel("training samples, hardest first")
-    ax.set_ylabel("share of the ignorance")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(PercentFormatter(1.0))
-    ax.set_xlim(0, 1)
-    ax.set_ylim(0, 1.02)
-    ax.legend(loc="lower right", fontsize="small")
-
-
-def concentration(ignorance: Floats) -> tuple[Floats, Floats]:
-    """Return the share of the samples, hardest first, and the share of the ignorance that they hold.
-
-    >>> samples, held = concentration(np.array([0.2, 0.7, 0.1, 0.0]))
-    >>> samples.round(2), held.round(2)
-    (array([0.  , 0.33, 0.67, 1.  ]), array([0. , 0.7, 0.9, 1. ]))
-    """
-    hardest_first = np.sort(ignorance[ignorance > 0.0])[::-1]
-    held = np.concatenate([[0.0], np.cumsum(hardest_first)])
-    return np.linspace(0.0, 1.0, len(held)), held / held[-1]
-
-
-def _draw_weight_curves(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
-    out: list[int] = []
-    for (name, weights), stroke in zip(model_weights.items(), AGENTS, strict=False):
-        rounds = np.arange(1, len(weights) + 1)
-        missing = np.isnan(weights)
-        out.extend(rounds[missing])
-        every = 1 if missing.any() else _every(len(weights))  # a round between two gaps has nothing but its marker
-        ax.plot(
-            rounds,
-            weights,
-            color=stroke.colour,
-            ls=stroke.dash,
-            lw=stroke.width,
-            marker=stroke.marker,
-            ms=5,
-            markevery=every,
-            label=name,
-        )
-    if out:
-        ax.plot(out, np.zeros(len(out)), "x", color=GREY, ms=6, clip_on=False, label="sat out")
-    ax.set_ylabel("model weight")
-    ax.set_ylim(bottom=0)
-    ax.legend(fontsize="small")
-
-
-def _draw_weight_map(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
-    """Draw one row per agent; blank where it sat out."""
-    table = np.ma.masked_invalid(np.stack(list(model_weights.values())))
-    mesh = ax.pcolormesh(
-        np.arange(1, table.shape[1] + 1), np.arange(len(table)), table, cmap="cividis", vmin=0.0, shading="nearest"
-    )
-    ax.figure.colorbar(mesh, ax=ax, label="model weight (blank: sat out)")
-    every = -(-len(table) // 20)  # at most twenty names are legible
-    ax.set_yticks(np.arange(len(table))[::every], list(model_weights)[::every], fontsize="x-small")
-    ax.invert_yaxis()
-
-
-def _rounds(ax: Axes, last: int) -> None:
-    last = max(last, 1)
-    step = next(step for step in _STEPS if last <= 8 * step)
-    ax.set_xlabel("round")
-    ax.set_xlim(1 - 0.03 * last, last * 1.03)
-    ax.set_xticks([1, *range(max(step, 2), last + 1, step)])
-
-
-def _plain(ax: Axes, title: str) -> None:
-    ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")
-    ax.grid(visible=True, color="0.92", lw=0.8)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def _every(n_points: int) -> int:
-    """Return the step between markers, so that long curves stay legible."""
-    return max(1, n_points // 20)
-
-
-# AssistanceDisplay: what assistance brought, who brought it, and where help is still needed.
-
-
-N_PANELS = 3
 SIZE = (12.5, 3.8)  # inches: three panels side by side, legible across a page
+WORTH_SIZE = (7.0, 4.2)
 
 
 class AssistanceDisplay:
@@ -387,12 +178,96 @@ class AssistanceDisplay:
         self : AssistanceDisplay
             With ``figure_`` and ``axes_``.
         """
-        self.axes_ = panels_on(ax, N_PANELS, SIZE)
+        self.axes_ = panels_on(ax, 3, SIZE)
         self.figure_ = self.axes_[0].figure
         draw_accuracies(self.axes_[0], self.accuracies)
-        draw_model_weights(self.axes_[1], self.model_weights)
-        draw_ignorance(self.axes_[2], self.ignorance)
+        _draw_model_weights(self.axes_[1], self.model_weights)
+        _draw_ignorance(self.axes_[2], self.ignorance)
         return self
+
+
+def draw_accuracies(ax: Axes, accuracies: Mapping[str, Floats]) -> None:
+    """Draw the accuracy of each model against the rounds; dotted where its training had ended."""
+    last = max(len(curve) for curve in accuracies.values())
+    for name, curve in accuracies.items():
+        stroke = MODELS.get(name, Stroke(GREY))
+        rounds = np.arange(1, len(curve) + 1)
+        style: dict[str, Any] = {"color": stroke.colour, "lw": stroke.width}
+        marks: dict[str, Any] = {"marker": stroke.marker, "ms": 4, "markevery": every(len(curve))}
+        ax.plot(rounds, curve, ls=stroke.dash, label=f"{name}, {curve[-1]:.3f}", **marks, **style)
+        if len(curve) < last:
+            ax.plot([len(curve), last], [curve[-1], curve[-1]], ls=":", **style)
+    _plain(ax, "Accuracy on test samples")
+    ax.set_ylabel("accuracy")
+    by_round(ax, last)
+    ax.legend(fontsize="small")
+
+
+def _draw_model_weights(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
+    """Draw the agents' model weights against the rounds: a curve for each agent, or a colour map if there are many."""
+    _plain(ax, "Model weight of each agent")
+    last = max((len(weights) for weights in model_weights.values()), default=0)
+    if last == 0:
+        ax.text(0.5, 0.5, "no model was kept", transform=ax.transAxes, ha="center", color=GREY)
+    elif len(model_weights) > len(AGENTS):
+        _draw_weight_map(ax, model_weights)
+    else:
+        draw_weights(ax, range(1, last + 1), model_weights)
+        out = [number for weights in model_weights.values() for number in np.flatnonzero(np.isnan(weights)) + 1]
+        if out:
+            ax.plot(out, np.zeros(len(out)), "x", color=GREY, ms=6, clip_on=False, label="sat out")
+        ax.legend(fontsize="small")
+    by_round(ax, last)
+
+
+def _draw_weight_map(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
+    """Draw one row per agent; blank where it sat out."""
+    table = np.ma.masked_invalid(np.stack(list(model_weights.values())))
+    mesh = ax.pcolormesh(
+        np.arange(1, table.shape[1] + 1), np.arange(len(table)), table, cmap="cividis", vmin=0.0, shading="nearest"
+    )
+    ax.figure.colorbar(mesh, ax=ax, label="model weight (blank: sat out)")
+    every = -(-len(table) // 20)  # at most twenty names are legible
+    ax.set_yticks(np.arange(len(table))[::every], list(model_weights)[::every], fontsize="x-small")
+    ax.invert_yaxis()
+
+
+HARDEST = 0.1  # the share of the samples that the third panel marks
+
+
+def _draw_ignorance(ax: Axes, ignorance: Floats) -> None:
+    """Draw how much of the ignorance the hardest samples hold, against an even spread.
+
+    Samples without any ignorance (held out, or of no weight) do not count.
+    """
+    from matplotlib.ticker import PercentFormatter
+
+    samples, held = concentration(ignorance)
+    ax.plot([0, 1], [0, 1], ls="--", color=GREY, lw=1.4, label="an even spread")
+    ax.plot(samples, held, color=BLUE, lw=2.4, label="after the last round")
+    ax.fill_between(samples, samples, held, color=BLUE, alpha=0.12, lw=0)
+    share = float(np.interp(HARDEST, samples, held))
+    ax.plot([HARDEST], [share], "o", color=BLUE, ms=7, label=f"hardest {HARDEST:.0%} hold {share:.0%}")
+    _plain(ax, "Where help is still needed")
+    ax.set_xlabel("training samples, hardest first")
+    ax.set_ylabel("share of the ignorance")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(PercentFormatter(1.0))
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1.02)
+    ax.legend(loc="lower right", fontsize="small")
+
+
+def concentration(ignorance: Floats) -> tuple[Floats, Floats]:
+    """Return the share of the samples, hardest first, and the share of the ignorance that they hold.
+
+    >>> samples, held = concentration(np.array([0.2, 0.7, 0.1, 0.0]))
+    >>> samples.round(2), held.round(2)
+    (array([0.  , 0.33, 0.67, 1.  ]), array([0. , 0.7, 0.9, 1. ]))
+    """
+    hardest_first = np.sort(ignorance[ignorance > 0.0])[::-1]
+    held = np.concatenate([[0.0], np.cumsum(hardest_first)])
+    return np.linspace(0.0, 1.0, len(held)), held / held[-1]
 
 
 def _accuracies(model: Any, X: Any, y: Any) -> Floats:
@@ -408,13 +283,6 @@ def _model_weights(clf: AssistedClassifier) -> dict[str, Floats]:
         of_round = weights[made.agent][made.round - 1 : made.round]
         of_round[:] = np.nan_to_num(of_round) + made.model_weight
     return weights
-
-
-# SharesDisplay: who helped, and how much.
-
-
-MOST_LETTERS = 24
-"""The largest number of letters of a helper's name beside the axis."""
 
 
 class SharesDisplay:
@@ -505,62 +373,23 @@ class SharesDisplay:
         names = [share.helper for share in found]
         losses = [(share.loss, share.loss_if_dropped) for share in found]
         rights = [(share.accuracy, share.accuracy_if_dropped) for share in found]
-        _draw(self.axes_[0], names, losses, f"Lower log loss: {_words(self.shares.loss, 3)}")
-        _draw(self.axes_[1], names, rights, f"Higher accuracy: {_words(self.shares.accuracy, 3)}")
-        self.axes_[0].set_xlabel("share of the lower log loss")
-        self.axes_[1].set_xlabel("share of the higher accuracy")
+        _draw_helpers(self.axes_[0], names, losses, "lower log loss", self.shares.loss)
+        _draw_helpers(self.axes_[1], names, rights, "higher accuracy", self.shares.accuracy)
         self.axes_[1].set_yticklabels([])
         self.axes_[1].legend(fontsize="small", frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=2)
         return self
 
 
-def _draw(ax: Axes, names: Sequence[str], pairs: Sequence[tuple[Estimate, Estimate]], title: str) -> None:
-    """Draw a row for each helper, the first at the top."""
-    places = range(len(names))
-    ax.axvline(0.0, color=GREY, lw=1.0, ls=":")
-    ax.errorbar(
-        [share.value for share, _ in pairs],
-        places,
-        xerr=[HALF_INTERVAL * share.error for share, _ in pairs],
-        fmt="o",
-        color=BLUE,
-        ms=7,
-        elinewidth=1.8,
-        capsize=3,
-        label="share, with its 95 % interval",
-    )
-    ax.plot(
-        [dropped.value for _, dropped in pairs],
-        places,
-        "D",
-        color=VERMILION,
-        mfc="white",
-        ms=6,
-        ls="",
-        label="lost if it alone is dropped",
-    )
-    ax.set_yticks(places, [_short(name) for name in names])
-    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
-    ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")
-    ax.grid(visible=True, axis="x", color="0.92", lw=0.8)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def _words(gain: Estimate, digits: int) -> str:
-    return f"{gain.value:.{digits}f} ± {HALF_INTERVAL * gain.error:.{digits}f} in all"
-
-
-def _short(name: str) -> str:
-    """Return a name that fits beside the axis, without anything that matplotlib would read as a formula."""
-    shown = name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
-    return shown.replace("$", r"\$")
-
-
-# WorthDisplay: what assistance gains, with its limits, against the number of opened samples.
-
-
-SIZE_of_worth_display = (7.0, 4.2)  # inches
+def _draw_helpers(
+    ax: Axes, names: Sequence[str], pairs: Sequence[tuple[Estimate, Estimate]], what: str, whole: Estimate
+) -> None:
+    _plain(ax, f"{what.capitalize()}: {whole.value:.3f} ± {HALF_INTERVAL * whole.error:.3f} in all")
+    reach = [HALF_INTERVAL * share.error for share, _ in pairs]
+    draw_shares(ax, names, [share.value for share, _ in pairs], reach, "share, with its 95 % interval")
+    look: dict[str, Any] = {"color": VERMILION, "mfc": "white", "ms": 6, "ls": ""}
+    lost = [dropped.value for _, dropped in pairs]
+    ax.plot(lost, range(len(names)), "D", label="lost if it alone is dropped", **look)
+    ax.set_xlabel(f"share of the {what}")
 
 
 class WorthDisplay:
@@ -643,10 +472,13 @@ class WorthDisplay:
         if ax is None:
             import matplotlib.pyplot as plt
 
-            ax = plt.subplots(figsize=SIZE_of_worth_display, layout="constrained")[1]
+            ax = plt.subplots(figsize=WORTH_SIZE, layout="constrained")[1]
         self.ax_, self.figure_ = ax, ax.figure
         worth = self.worth
-        _draw_path(ax, worth.together, "all helpers together" if len(worth.helpers) > 1 else worth.together.helpers[0])
+        together = worth.together
+        name = "all helpers together" if len(worth.helpers) > 1 else together.helpers[0]
+        limits = f"limits: {1 - together.alpha:.1%} confidence at all times"
+        draw_gain(ax, together.path, f"{escaped(name)}, {together.estimate:+.3f}", limits)
         if len(worth.helpers) > 1:
             for number, (name, gain) in enumerate(worth.helpers.items(), start=1):
                 _draw_end(ax, name, gain, worth, number)
@@ -655,52 +487,22 @@ class WorthDisplay:
             ax.axhline(0.0, color=GREY, lw=0.8)
         ax.set_xlabel("opened samples")
         ax.set_ylabel(f"gain: {LOSS_WORDS[worth.terms.loss]} alone minus with help")
-        ax.set_title(_title(worth), loc="left", fontsize="medium", fontweight="bold")
-        ax.grid(visible=True, color="0.92", lw=0.8)
-        ax.set_axisbelow(True)
-        ax.spines[["top", "right"]].set_visible(False)
+        _plain(ax, f"Is help worth it? {worth.answer.capitalize()}, after {worth.n_opened:,} opened samples")
         ax.legend(fontsize="small", frameon=False)
         return self
 
 
-def _draw_path(ax: Axes, gain: Gain, name: str) -> None:
-    n, estimate, lower, upper = np.array(gain.path).reshape(-1, 4).T
-    ax.fill_between(
-        n,
-        lower,
-        upper,
-        color=BLUE,
-        alpha=0.15,
-        lw=0,
-        label=f"limits: {1 - gain.alpha:.1%} confidence at all times",
-    )
-    for limit in (lower, upper):
-        ax.plot(n, limit, color=BLUE, lw=0.9)
-    label = f"{_escaped(name)}, {gain.estimate:+.3f}"
-    ax.plot(n, estimate, color=BLUE, marker="o", ms=4, lw=2.0, label=label)
-
-
 def _draw_end(ax: Axes, name: str, gain: Gain, worth: Worth, number: int) -> None:
     """Draw a helper's gain with its limits beside the path, at the right."""
-    stroke = AGENTS[(number - 1) % len(AGENTS)]
+    stroke = of_agent(number - 1)
     place = worth.n_opened * (1 + 0.04 * number)
     reach = [[gain.estimate - gain.lower], [gain.upper - gain.estimate]]
-    label = f"{_escaped(name)} by itself, {gain.estimate:+.3f}: {gain.answer}"
+    label = f"{escaped(name)} by itself, {gain.estimate:+.3f}: {gain.answer}"
     ax.errorbar([place], [gain.estimate], np.clip(reach, 0, None), fmt=stroke.marker, color=stroke.colour, label=label)
 
 
-def _title(worth: Worth) -> str:
-    return f"Is help worth it? {worth.answer.capitalize()}, after {worth.n_opened:,} opened samples"
+# -- attacks on what was released
 
-
-def _escaped(text: str) -> str:
-    return text.replace("$", r"\$")
-
-
-# Draw how well an attacker guesses each column, without and with what was released.
-
-
-STROKES = AGENTS
 MOST_COLUMNS = 40
 """The largest number of columns that are drawn: those that are guessed best."""
 
@@ -727,20 +529,18 @@ def draw_attack(columns: Sequence[Mapping[str, Any]], title: str, path: Path) ->
     for place, column in enumerate(shown):
         for found in column["inferred"]:
             number = shares.index(found["share"])
-            _draw_guess(ax, place + 0.22 * (number - (len(shares) - 1) / 2), found, STROKES[number % len(STROKES)])
+            _draw_guess(ax, place + 0.22 * (number - (len(shares) - 1) / 2), found, of_agent(number))
     for number, share in enumerate(shares):
-        stroke = STROKES[number % len(STROKES)]
+        stroke = of_agent(number)
         ax.plot([], [], stroke.marker, color=stroke.colour, ms=6, label=f"{share:.0%} of the values known")
     ax.plot([], [], "o", color=GREY, mfc="white", ms=5, label="the same without what was released")
     ax.axvline(0.5, color=GREY, lw=1.0, ls=":")
-    ax.set_yticks(range(len(shown)), [_short_of_attack_picture(column["column"]) for column in shown])
+    ax.set_yticks(range(len(shown)), [short(column["column"], 32) for column in shown])
     ax.set_ylim(-0.7, max(len(shown), 1) - 0.3)
     ax.set_xlim(0.42, 1.02)
     ax.set_xlabel("AUC of the guess (0.5: blind, 1: certain)")
-    ax.set_title(_escaped_of_attack_picture(title), loc="left", fontsize="medium", fontweight="bold")
-    ax.grid(visible=True, axis="x", color="0.92", lw=0.8)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    _plain(ax, escaped(title))
+    ax.grid(visible=False, axis="y")
     figure.legend(loc="outside lower center", ncols=2, fontsize="small", frameon=False)
     figure.savefig(path, dpi=150)
 
@@ -757,10 +557,55 @@ def _best(column: Mapping[str, Any]) -> float:
     return max(float(found["auc"]) for found in column["inferred"])
 
 
-def _short_of_attack_picture(name: str) -> str:
-    """Return a name that fits beside the axis, without anything that matplotlib would read as a formula."""
-    return _escaped_of_attack_picture(name if len(name) <= 32 else f"{name[:31]}…")
+# -- panels
 
 
-def _escaped_of_attack_picture(text: str) -> str:
-    return text.replace("$", r"\$")
+def panels_on(ax: Any, n_panels: int, size: tuple[float, float]) -> NDArray[Any]:
+    """Return axes to draw panels on, from left to right.
+
+    Parameters
+    ----------
+    ax : Axes, sequence of Axes, or None
+        One is divided; None makes a new figure.
+    n_panels : int
+        How many panels there are.
+    size : tuple of float
+        The size of a new figure, in inches.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> panels_on(Figure().subplots(), 3, (9, 3)).shape
+    (3,)
+    >>> panels_on(Figure().subplots(1, 2), 3, (9, 3))
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.SettingsError: ax holds 2 axes, but there are 3 panels. Pass 3 axes, one to be divided, or None.
+    """
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        return np.asarray(plt.subplots(1, n_panels, figsize=size, layout="constrained")[1])
+    axes = np.asarray(ax, dtype=object).ravel()
+    if len(axes) == 1:
+        return _divided(axes[0], n_panels)
+    if len(axes) != n_panels:
+        raise SettingsError(
+            f"ax holds {len(axes)} axes, but there are {n_panels} panels. "
+            f"Pass {n_panels} axes, one to be divided, or None."
+        )
+    return axes
+
+
+def _divided(ax: Any, n_panels: int) -> NDArray[Any]:
+    """Return several axes in the place of a single one, which becomes invisible."""
+    ax.set_axis_off()
+    grid = ax.get_subplotspec().subgridspec(1, n_panels, wspace=0.3)
+    return np.array([ax.figure.add_subplot(grid[i]) for i in range(n_panels)], dtype=object)
+
+
+def _plain(ax: Axes, title: str) -> None:
+    ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")
+    ax.grid(visible=True, color="0.92", lw=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from assistlearn.combination import Combination
 from assistlearn.core import Contribution
 from assistlearn.estimators.checks import check_agents, has_labels_alone
 from assistlearn.evaluation.calibration import in_words
@@ -77,21 +76,18 @@ def view_of_estimator(model: AssistedClassifier) -> View:
     for event in _events(model):
         story.feed(Recorded(None, event))
     learned = model.combination_
+    combination = None if learned is None else {"kind": learned.kind, "loss": learned.loss, "error": learned.error}
     result = {
         "stop_reason": model.stop_reason_.name,
         "n_rounds": model.n_rounds_,
         "contributions": [asdict(made) for made in model.contributions_],
         "evaluation": None if model.report_ is None else asdict(model.report_),
-        "combination": None if learned is None else _combination(learned),
+        "combination": combination,
         "versions": versions(),
     }
-    told = in_words(model.calibration_, wanted=plan.calibrates, learned=learned is not None)
-    story.take_result(result, told)
+    calibration = in_words(model.calibration_, wanted=plan.calibrates, learned=learned is not None)
+    story.take_result(result, calibration)
     return story.view("finished")
-
-
-def _combination(learned: Combination) -> dict[str, Any]:
-    return {"kind": learned.kind, "loss": learned.loss, "error": learned.error}
 
 
 def _subject(model: AssistedClassifier, plan: Plan) -> Subject:

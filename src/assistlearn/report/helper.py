@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,39 +15,23 @@ from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.evaluation.words import counted, figure, listed, size
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode
-from assistlearn.protocol.ledger import Entry, Tally, entries_of, followed, read
+from assistlearn.protocol.ledger import Entry, entries_of, followed, read
 from assistlearn.protocol.messages import type_of
+from assistlearn.protocol.releases import ReleasedBits
 from assistlearn.report import pictures as drawn
 from assistlearn.report.page import Frame, page
 from assistlearn.report.sections import PageList, PagePicture, PageTable, Section, release_in_words
 from assistlearn.report.story import Exchanged
-from assistlearn.report.view import WORDS, Released, Traffic, WeightsOfRound
-
-# What a helper's page shows: facts from its own store and ledger, but nothing about a person, a column or a file.
+from assistlearn.report.view import WORDS, Traffic, WeightsOfRound
 
 
 @dataclass(frozen=True)
 class HelpedRun:
     """A run in which the agent has helped.
 
-    Attributes
-    ----------
-    run, initiator, method : str
-        The names of the run, of its initiator and of its method; the method is empty where training never began.
-    first, last : str
-        When its first and last messages were exchanged, in UTC, to the minute.
-    n_training, n_holdout : int
-        How many of the agent's samples were trained on, and held out.
-    weights : tuple of float or None
-        The model weight of each turn of the agent; None where it had no model.
-    ended : bool
-        Whether training is over.
-    votes : int
-        How many votes the agent was asked for.
-    released : tuple of Released
-        What the agent said about a sample, by kind.
-    epsilon : float or None
-        The epsilon of the labels that the agent was told, if chance had changed them; None for true labels.
+    ``method`` is empty where training never began; ``first`` and ``last`` are the times of messages, in UTC, to the
+    minute; ``weights`` are of the agent's turns, None where it had no model; ``votes`` were asked for; ``epsilon`` is
+    that of the labels, None for true labels.
     """
 
     run: str
@@ -61,7 +44,7 @@ class HelpedRun:
     weights: tuple[float | None, ...]
     ended: bool
     votes: int
-    released: tuple[Released, ...]
+    released: tuple[ReleasedBits, ...]
     epsilon: float | None = None
 
 
@@ -78,26 +61,10 @@ class ToldOf:
 
 @dataclass(frozen=True)
 class HelperView:
-    """Everything that a helper's page shows.
+    """Everything that a helper's page shows: facts of its store and ledger, nothing about a person, column or file.
 
-    Attributes
-    ----------
-    agent : str
-        Its name.
-    runs : tuple of HelpedRun
-        The runs that it remembers.
-    forgotten : dict of str to int
-        Runs that only the ledger knows, with the bits that the agent answered.
-    traffic : tuple of Traffic
-        What was exchanged with each other agent in all runs of others.
-    counted : dict of str to dict
-        What the ledger has counted for each initiator since its first entry.
-    told : tuple of ToldOf
-        What each initiator was told about people.
-    refused : int
-        How many messages were refused before they were read.
-    entries : int
-        How many entries the ledger has. None of them was changed or removed.
+    ``forgotten`` has the bits of runs that only the ledger knows; ``traffic`` is of all runs of others; ``counted`` is
+    what the ledger has counted for each initiator since its first entry.
     """
 
     agent: str
@@ -110,37 +77,173 @@ class HelperView:
     entries: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the view as plain values."""
         return asdict(self)
 
 
-# Gather what an agent's own store and ledger know about the runs in which it has helped.
+MOST_DRAWN = 6
+"""The picture of model weights shows at most this many runs, the latest."""
 
+UNITS = {"runs": "runs", "turns": "turns", "ids": "ids asked about", "votes": "votes", "bits": "bits answered"}
+
+
+def helper_page(view: HelperView) -> str:
+    """Return the page of a helper as one HTML document, without a script."""
+    frame = Frame(
+        title=f"{view.agent}: what left this organisation?",
+        kicker=f"Agent {view.agent}, from its own store and ledger",
+        heading=f"Whom did {view.agent} help, and what did it tell them?",
+        closing=(
+            f"This page was made at {view.agent} by assistlearn. It holds names of agents and runs, and figures; no "
+            "ids, no values and no names of columns. It needs nothing from outside and sends nothing.",
+        ),
+    )
+    return page(frame, helper_sections(view))
+
+
+def helper_sections(view: HelperView) -> list[Section]:
+    made = [_asked(view), _left(view), _weights(view), _exchange(view), _ledger(view)]
+    return [section for section in made if section is not None]
+
+
+def _asked(view: HelperView) -> Section:
+    if not view.runs:
+        return Section("asked", "Who asked", (f"{view.agent} has no record of a run in which it helped.",))
+    initiators = sorted({run.initiator for run in view.runs})
+    turns, votes = sum(len(run.weights) for run in view.runs), sum(run.votes for run in view.runs)
+    words = (
+        f"{view.agent} has helped {listed(initiators)} in {counted(len(view.runs), 'run')} that it remembers: "
+        f"{counted(turns, 'turn')}, {counted(votes, 'vote')} for prediction.",
+    )
+    columns = (
+        "run",
+        "asked by",
+        "method",
+        "since",
+        "last message",
+        "trained on",
+        "held out",
+        "turns",
+        "votes",
+        "training",
+    )
+    rows = tuple(
+        (
+            *(run.run, run.initiator, run.method or "-", run.first, run.last),
+            *(f"{count:,}" for count in (run.n_training, run.n_holdout, len(run.weights), run.votes)),
+            "over" if run.ended else "goes on" if run.method else "has not begun",
+        )
+        for run in view.runs
+    )
+    table = PageTable("Runs; samples are those of this agent, times are UTC", columns, rows, words=(1, 2, 9))
+    return Section("asked", "Who asked", words, tables=(table,))
+
+
+def _left(view: HelperView) -> Section:
+    words = (
+        "The table, the names of its columns, the learner and the models have never left. This is what did leave:",
+    )
+    lists = [PageList(f"Run {run.run}, to {run.initiator}", tuple(_of_run(run))) for run in view.runs]
+    if view.forgotten:
+        gone = tuple(f"Run {name}: {bits:,} bits, about all samples together." for name, bits in view.forgotten.items())
+        lists.append(PageList("Runs that are forgotten here, as the ledger has them", gone))
+    told = tuple(
+        f"{each.initiator} was told about {each.people:,} people; about one person at most {each.bits:,g} bits, "
+        f"{counted(each.predictions, 'prediction')}" + (f" and epsilon {each.epsilon:.1f}." if each.epsilon else ".")
+        for each in view.told
+    )
+    if told:
+        lists.append(PageList("Counted person by person", told))
+    units = [unit for unit in UNITS if any(unit in counts for counts in view.counted.values())]
+    rows = tuple((peer, *(f"{counts.get(unit, 0):,}" for unit in units)) for peer, counts in view.counted.items())
+    table = PageTable("Counted for each initiator, for good", ("initiator", *(UNITS[unit] for unit in units)), rows)
+    return Section("leaving", "What left", words, lists=tuple(lists), tables=(table,))
+
+
+def _of_run(run: HelpedRun) -> Iterator[str]:
+    yield "Its name, how many samples it has, and which of the samples asked about it holds."
+    for release in run.released:
+        yield release_in_words(release)
+    if run.epsilon is not None:
+        yield f"The labels that came were randomised: epsilon {run.epsilon:g}."
+
+
+def _weights(view: HelperView) -> Section | None:
+    runs = tuple(run for run in view.runs if run.weights)[-MOST_DRAWN:]
+    if not runs:
+        return None
+    most = max(len(run.weights) for run in runs)
+    rows = tuple(
+        WeightsOfRound(turn + 1, tuple(run.weights[turn] if turn < len(run.weights) else None for run in runs))
+        for turn in range(most)
+    )
+    names = tuple(run.run for run in runs)
+    words = ("How much the votes of its models count, turn by turn.",)
+    label = "Curves of the model weights against the agent's own turns. " + " ".join(
+        f"Run {run.run}: {counted(len(run.weights), 'turn')}." for run in runs
+    )
+    table = PageTable(
+        "Model weights by turn", ("turn", *names), tuple((str(row.round), *map(figure, row.weights)) for row in rows)
+    )
+    picture = PagePicture(label, drawn.weights, (names, rows, "own turn"))
+    return Section("weights", "Model weights", words, picture=picture, tables=(table,))
+
+
+def _exchange(view: HelperView) -> Section | None:
+    there = tuple(each for each in view.traffic if each.rows)
+    if not there:
+        return None
+    sent, received = (tuple(each.bytes(way) for each in there) for way in ("sent", "received"))
+    label = "Bytes to and from each initiator: " + "; ".join(
+        f"{each.helper}: {size(to)} to it, {size(back)} from it"
+        for each, to, back in zip(there, sent, received, strict=True)
+    )
+    ways = {"sent": "to", "received": "from"}
+    rows = tuple(
+        (
+            each.helper,
+            ways[row.direction],
+            row.type,
+            WORDS.get(row.type, "no message of a run"),
+            f"{row.messages:,}",
+            size(row.bytes),
+        )
+        for each in there
+        for row in each.rows
+    )
+    table = PageTable(
+        "Messages", ("with", "way", "message", "what it says", "messages", "bytes"), rows, words=(1, 2, 3)
+    )
+    picture = PagePicture(label, drawn.exchanged, (tuple(each.helper for each in there), sent, received))
+    return Section("exchange", "What was exchanged", picture=picture, tables=(table,))
+
+
+def _ledger(view: HelperView) -> Section:
+    words = [f"All of this is in the ledger, which is whole: {view.entries:,} entries, none changed or removed."]
+    if view.refused:
+        words.append(f"{counted(view.refused, 'message')} were refused before they were read.")
+    return Section("ledger", "The record", tuple(words))
+
+
+# -- what the agent's own store and ledger know
 
 FIRST = (type_of(m.Open), type_of(m.Propose))
 """The types of message with which an initiator begins a run."""
 
 
 def helper_view(agent: AgentDescription) -> HelperView:
-    """Return what an agent knows about its help, from its own files; raise ``LedgerError`` for a damaged ledger.
-
-    Parameters
-    ----------
-    agent : AgentDescription
-        The description in the agent file.
-    """
+    """Return what an agent knows about its help, from its own files; raise ``LedgerError`` for a damaged ledger."""
     home, path = agent.models, ledger_of(agent.models)
     chain = followed(path)
     names = runs_as_helper(home, agent.name)
     runs = [_run(home, name, entries_of(path, name)) for name in names]
-    exchanged, own, refused = _others_messages(path)
+    messages, own, refused = _others_messages(path)
     told = told_at(ToldBook(home / "told"))
     return HelperView(
         agent.name,
         tuple(sorted(runs, key=lambda run: run.first)),
         {run: bits for run, bits in forgotten_runs(path, names).items() if run not in own},
-        exchanged.exchanges(exchanged.names, {}, None),
-        _counted(chain.tally),
+        messages.exchanges(messages.names, {}, None),
+        {peer: dict(count.units) for peer, count in sorted(chain.tally.peers.items()) if count.units},
         tuple(ToldOf(each.initiator, each.people, each.bits, each.predictions, each.epsilon) for each in told),
         refused,
         chain.number,
@@ -175,176 +278,17 @@ def _run(home: Path, name: str, entries: Sequence[Entry]) -> HelpedRun:
         times[-1],
         found.n_samples,
         found.n_holdout,
-        tuple(_weights(store)),
+        tuple(_weights_of(store)),
         store.ended() is not None,
         sum(entry.amount or 0 for entry in asked),
-        tuple(Released(each.kind, each.about, each.times, each.said, each.sent) for each in found.releases),
+        tuple(found.releases),
         found.epsilon,
     )
 
 
-def _weights(store: RunStore) -> Iterator[float | None]:
+def _weights_of(store: RunStore) -> Iterator[float | None]:
     """Yield the model weight of each turn, as the agent itself has told it; None where it had no model."""
     for past in store.past_turns():
         reply = decode(past.reply)
         if isinstance(reply, m.TurnTaken):
             yield reply.model_weight if reply.model_weight > NEGLIGIBLE else None
-
-
-def _counted(tally: Tally) -> dict[str, dict[str, int]]:
-    return {peer: dict(count.units) for peer, count in sorted(tally.peers.items()) if count.units}
-
-
-# The page of a helper, from its own side: who asked, what it answered, and what left its organisation.
-
-
-MOST_DRAWN = 6
-"""The picture of model weights shows at most this many runs, the latest."""
-
-UNITS = {"runs": "runs", "turns": "turns", "ids": "ids asked about", "votes": "votes", "bits": "bits answered"}
-
-
-def helper_page(view: HelperView) -> str:
-    """Return the page of a helper as one HTML document, without a script."""
-    frame = Frame(
-        title=f"{view.agent}: what left this organisation?",
-        kicker=f"Agent {view.agent}, from its own store and ledger",
-        heading=f"Whom did {view.agent} help, and what did it tell them?",
-        closing=(
-            f"This page was made at {view.agent} by assistlearn. It holds names of agents and runs, and figures; no "
-            "ids, no values and no names of columns. It needs nothing from outside and sends nothing.",
-        ),
-    )
-    return page(frame, helper_sections(view))
-
-
-def helper_sections(view: HelperView) -> list[Section]:
-    """Return the sections that have something to say."""
-    made = [_asked(view), _left(view), _weights_of_helper_page(view), _exchange(view), _ledger(view)]
-    return [section for section in made if section is not None]
-
-
-def _asked(view: HelperView) -> Section:
-    if not view.runs:
-        return Section("asked", "Who asked", (f"{view.agent} has no record of a run in which it helped.",))
-    initiators = sorted({run.initiator for run in view.runs})
-    turns, votes = sum(len(run.weights) for run in view.runs), sum(run.votes for run in view.runs)
-    words = (
-        f"{view.agent} has helped {listed(initiators)} in {counted(len(view.runs), 'run')} that it remembers: "
-        f"{counted(turns, 'turn')}, {counted(votes, 'vote')} for prediction.",
-    )
-    columns = (
-        "run",
-        "asked by",
-        "method",
-        "since",
-        "last message",
-        "trained on",
-        "held out",
-        "turns",
-        "votes",
-        "training",
-    )
-    rows = tuple(
-        (
-            run.run,
-            run.initiator,
-            run.method or "-",
-            run.first,
-            run.last,
-            f"{run.n_training:,}",
-            f"{run.n_holdout:,}",
-            f"{len(run.weights):,}",
-            f"{run.votes:,}",
-            "over" if run.ended else "goes on" if run.method else "has not begun",
-        )
-        for run in view.runs
-    )
-    table = PageTable("Runs; samples are those of this agent, times are UTC", columns, rows, words=(1, 2, 9))
-    return Section("asked", "Who asked", words, tables=(table,))
-
-
-def _left(view: HelperView) -> Section:
-    words = (
-        "The table, the names of its columns, the learner and the models have never left. This is what did leave:",
-    )
-    lists = [PageList(f"Run {run.run}, to {run.initiator}", tuple(_of_run(run))) for run in view.runs]
-    if view.forgotten:
-        gone = tuple(f"Run {name}: {bits:,} bits, about all samples together." for name, bits in view.forgotten.items())
-        lists.append(PageList("Runs that are forgotten here, as the ledger has them", gone))
-    told = tuple(
-        f"{each.initiator} was told about {each.people:,} people; about one person at most {each.bits:,g} bits, "
-        f"{counted(each.predictions, 'prediction')}" + (f" and epsilon {each.epsilon:.1f}." if each.epsilon else ".")
-        for each in view.told
-    )
-    if told:
-        lists.append(PageList("Counted person by person", told))
-    units = [unit for unit in UNITS if any(unit in counts for counts in view.counted.values())]
-    rows = tuple((peer, *(f"{counts.get(unit, 0):,}" for unit in units)) for peer, counts in view.counted.items())
-    table = PageTable("Counted for each initiator, for good", ("initiator", *(UNITS[unit] for unit in units)), rows)
-    return Section("leaving", "What left", words, lists=tuple(lists), tables=(table,) if rows else ())
-
-
-def _of_run(run: HelpedRun) -> Iterator[str]:
-    yield "Its name, how many samples it has, and which of the samples asked about it holds."
-    for release in run.released:
-        yield release_in_words(release)
-    if run.epsilon is not None:
-        yield f"The labels that came were randomised: epsilon {run.epsilon:g}."
-
-
-def _weights_of_helper_page(view: HelperView) -> Section | None:
-    runs = tuple(run for run in view.runs if run.weights)[-MOST_DRAWN:]
-    if not runs:
-        return None
-    most = max(len(run.weights) for run in runs)
-    rows = tuple(
-        WeightsOfRound(turn + 1, tuple(run.weights[turn] if turn < len(run.weights) else None for run in runs))
-        for turn in range(most)
-    )
-    names = tuple(run.run for run in runs)
-    words = ("How much the votes of its models count, turn by turn.",)
-    label = "Curves of the model weights against the agent's own turns. " + " ".join(
-        f"Run {run.run}: {counted(len(run.weights), 'turn')}." for run in runs
-    )
-    table = PageTable(
-        "Model weights by turn", ("turn", *names), tuple((str(row.round), *map(figure, row.weights)) for row in rows)
-    )
-    picture = PagePicture(label, partial(drawn.weights, names, rows, "own turn"))
-    return Section("weights", "Model weights", words, picture=picture, tables=(table,))
-
-
-def _exchange(view: HelperView) -> Section | None:
-    there = tuple(each for each in view.traffic if each.rows)
-    if not there:
-        return None
-    sent, received = (tuple(each.bytes(way) for each in there) for way in ("sent", "received"))
-    label = "Bytes to and from each initiator: " + "; ".join(
-        f"{each.helper}: {size(to)} to it, {size(back)} from it"
-        for each, to, back in zip(there, sent, received, strict=True)
-    )
-    ways = {"sent": "to", "received": "from"}
-    rows = tuple(
-        (
-            each.helper,
-            ways[row.direction],
-            row.type,
-            WORDS.get(row.type, "no message of a run"),
-            f"{row.messages:,}",
-            size(row.bytes),
-        )
-        for each in there
-        for row in each.rows
-    )
-    table = PageTable(
-        "Messages", ("with", "way", "message", "what it says", "messages", "bytes"), rows, words=(1, 2, 3)
-    )
-    picture = PagePicture(label, partial(drawn.exchanged, tuple(each.helper for each in there), sent, received))
-    return Section("exchange", "What was exchanged", picture=picture, tables=(table,))
-
-
-def _ledger(view: HelperView) -> Section:
-    words = [f"All of this is in the ledger, which is whole: {view.entries:,} entries, none changed or removed."]
-    if view.refused:
-        words.append(f"{counted(view.refused, 'message')} were refused before they were read.")
-    return Section("ledger", "The record", tuple(words))

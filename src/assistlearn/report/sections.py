@@ -1,10 +1,10 @@
-"""The sections of a run's page, one function each."""
+"""The sections of a run's page: a title, sentences, perhaps a picture, and tables. A function makes each of a view."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from typing import Any
 
 from assistlearn.evaluation.calibration import Reliability
 from assistlearn.evaluation.result import Between, Headline, SharedIn, ShareRow
@@ -28,11 +28,10 @@ from assistlearn.evaluation.words import (
     unchecked_in_words,
 )
 from assistlearn.methods.label_private import spent_in_words
+from assistlearn.protocol.releases import ReleasedBits
 from assistlearn.report import pictures as drawn
-from assistlearn.report.view import IDLE, WORDS, Released, RoundRow, Spent, Traffic, View
-
-# A section of a page: a title, sentences, perhaps a picture, and tables.
-
+from assistlearn.report.story import IDLE
+from assistlearn.report.view import WORDS, RoundRow, Spent, Traffic, View
 
 LONGEST_OPEN = 8
 """A table of more rows is folded away until somebody opens it."""
@@ -40,19 +39,7 @@ LONGEST_OPEN = 8
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table: the first column names the rows.
-
-    Attributes
-    ----------
-    caption : str
-        What it shows.
-    columns : tuple of str
-        The titles.
-    rows : tuple of tuple of str
-        The cells.
-    words : tuple of int
-        The positions of the columns with words, besides the first. All others hold numbers.
-    """
+    """A table whose first column names the rows; ``words`` are the places of the other columns that hold no numbers."""
 
     caption: str
     columns: tuple[str, ...]
@@ -61,16 +48,19 @@ class PageTable:
 
     @property
     def is_long(self) -> bool:
-        """Whether the table is folded away until somebody opens it."""
         return len(self.rows) > LONGEST_OPEN
 
 
 @dataclass(frozen=True)
 class PagePicture:
-    """A picture that is drawn when it is needed, and what it shows in words, for readers who cannot see it."""
+    """A picture of some figures, drawn when it is needed, and what it shows in words, for who cannot see it."""
 
     label: str
-    draw: Callable[[], str]
+    draw: Callable[..., str]
+    figures: tuple[Any, ...] = ()
+
+    def svg(self) -> str:
+        return self.draw(*self.figures)
 
 
 @dataclass(frozen=True)
@@ -93,7 +83,7 @@ class PageList:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page that can be replaced alone; ``key`` is the id of its HTML element."""
+    """A part of a page; ``key`` is the id of its HTML element, ``html`` what a template of its own has made."""
 
     key: str
     title: str
@@ -101,14 +91,20 @@ class Section:
     cards: tuple[Card, ...] = ()
     picture: PagePicture | None = None
     tables: tuple[PageTable, ...] = ()
-    lists: tuple[PageList, ...] = field(default=())
+    lists: tuple[PageList, ...] = ()
+    html: str = ""
 
 
-# The first section, the answer: how good the result is alone, with help, and the difference.
+def sections_of(view: View) -> list[Section]:
+    """Return the sections of a run's page that have something to say."""
+    makers = (
+        *(answer, pilot, rounds, helpers, weights, probabilities, classes),
+        *(exchange, samples, seconds, leaving, settings),
+    )
+    return [section for make in makers if (section := make(view)) is not None]
 
 
 def answer(view: View) -> Section:
-    """Return the section; it says how far the run is where there is no answer yet."""
     found = view.answer
     if found is None:
         return Section("answer", "The answer", (_without(view), *_doubts(view)))
@@ -117,7 +113,7 @@ def answer(view: View) -> Section:
         "The answer",
         (answer_in_words(found, view.subject.label_only), *_doubts(view)),
         cards=_cards(view, found),
-        tables=_metrics(view),
+        tables=(_metrics(view),),
     )
 
 
@@ -134,13 +130,13 @@ def _without(view: View) -> str:
         return f"There is no answer yet: training goes on. Done so far: {turns}."
     if view.state == "stopped":
         return f"There is no answer: the run was stopped before it had a result, after {turns}. It can be resumed."
-    told = next((row for row in reversed(view.rounds) if row.kept and row.accuracy is not None), None)
-    if told is not None:
-        own = view.subject.metric != "accuracy" and told.metric is not None
+    last = next((row for row in reversed(view.rounds) if row.kept and row.accuracy is not None), None)
+    if last is not None:
+        own = view.subject.metric != "accuracy" and last.metric is not None
         what = (
-            f"{TITLES[view.subject.metric]} is {figure(told.metric)}"
+            f"{TITLES[view.subject.metric]} is {figure(last.metric)}"
             if own
-            else f"accuracy is {percent(told.accuracy)}"
+            else f"accuracy is {percent(last.accuracy)}"
         )
         return (
             f"With help the {what} on the hold-out samples. How good {view.subject.initiator} is alone was not "
@@ -153,23 +149,23 @@ def _without(view: View) -> str:
 
 def _doubts(view: View) -> tuple[str, ...]:
     """Return warnings that a reader of the answer should know."""
-    said = []
+    doubts = []
     for helper in view.worse:
         done = (
             "Its votes were left out of the result."
             if helper in view.left_out
             else "Its votes count all the same, as the settings say."
         )
-        said.append(f"{helper} makes the result worse on these samples, by more than chance explains. {done}")
-    said += [
+        doubts.append(f"{helper} makes the result worse on these samples, by more than chance explains. {done}")
+    doubts += [
         f"The hold-out samples contradict what {name} said. So nothing that it said counts."
         for name in view.left_out
         if name not in view.worse
     ]
-    said += [
+    doubts += [
         f"The run went on without {row.agent} from turn {row.left} on." for row in view.agents if row.left is not None
     ]
-    return tuple(said)
+    return tuple(doubts)
 
 
 def _cards(view: View, found: Headline) -> tuple[Card, ...]:
@@ -190,24 +186,20 @@ def _cards(view: View, found: Headline) -> tuple[Card, ...]:
     return tuple(cards)
 
 
-def _metrics(view: View) -> tuple[PageTable, ...]:
+def _metrics(view: View) -> PageTable:
     rows = tuple(
         (TITLES.get(each.name, each.name), figure(each.assisted), figure(each.alone), *_interval(each.difference))
         for each in view.metrics
     )
     columns = ("", "with help", "alone", "difference", "95 % interval")
-    return (PageTable(compared_in_words(view.subject.label_only), columns, rows),) if rows else ()
+    return PageTable(compared_in_words(view.subject.label_only), columns, rows)
 
 
 def _interval(between: Between | None) -> tuple[str, str]:
     return ("-", "-") if between is None else (f"{between.value:+.3f}", f"{between.low:+.3f} to {between.high:+.3f}")
 
 
-# The section about what a pilot has found: the gain after each block of samples, and the gain of each helper.
-
-
 def pilot(view: View) -> Section | None:
-    """Return the section; None for a run that is not a pilot, and before the first block of samples is opened."""
     if not view.opened and not view.gains:
         return None
     words = (
@@ -243,59 +235,54 @@ def pilot(view: View) -> Section | None:
             f"A curve of the gain against the samples opened. After {last.n_opened:,} samples the loss is lower by "
             f"{last.gain:.3f}, with limits from {last.lower:.3f} to {last.upper:.3f}."
         )
-        picture = PagePicture(label, partial(drawn.opened, view.opened))
-    return Section(
-        "pilot", "The pilot", words, picture=picture, tables=tuple(table for table in (looks, helpers) if table.rows)
-    )
-
-
-# The section that shows how good all agents were together, round by round.
+        picture = PagePicture(label, drawn.opened, (view.opened,))
+    return Section("pilot", "The pilot", words, picture=picture, tables=(looks, helpers))
 
 
 def rounds(view: View) -> Section | None:
-    """Return the section; None before the first round is done."""
     if not view.rounds:
         return None
     measure = TITLES.get(view.subject.metric, view.subject.metric)
     measured = any(row.accuracy is not None or row.loss is not None for row in view.rounds)
     picture = (
-        PagePicture(_label(view.rounds, measure), partial(drawn.rounds, view.rounds, measure)) if measured else None
+        PagePicture(_curves_in_words(view.rounds, measure), drawn.rounds, (view.rounds, measure)) if measured else None
     )
-    words = [_words(view)]
+    words = [_rounds_in_words(view)]
     if view.combination is not None:
         became = combination_in_words(view.combination, view.subject.label_only)
         words.append(f"How the votes are combined in the end: {became}.")
-    return Section("rounds", "Round by round", tuple(words), picture=picture, tables=(_table(view, measure),))
+    return Section("rounds", "Round by round", tuple(words), picture=picture, tables=(_rounds_table(view, measure),))
 
 
-def _words(view: View) -> str:
+def _rounds_in_words(view: View) -> str:
     done = counted(view.progress.rounds, "round")
     if view.state != "finished":
         return f"Done so far: {done} of {view.progress.most_rounds} at the most. In a round every agent has one turn."
-    said = f"It stopped after {done}, because: {view.stop_reason}." if view.stop_reason else f"It stopped after {done}."
+    why = f", because: {view.stop_reason}" if view.stop_reason else ""
+    words = f"It stopped after {done}{why}."
     if any(row.kept is False for row in view.rounds):
-        said += " The rounds after the best one, right of the dotted line, are no part of the result."
+        words += " The rounds after the best one, right of the dotted line, are no part of the result."
     if view.combination is not None and any(row.round == view.n_rounds for row in view.rounds):
-        said += (
+        words += (
             f" The row of round {view.n_rounds} is the result itself, whose combination was learned at the end. After "
             "the other rounds no trees were tried."
         )
-    return f"In a round every agent has one turn. {said}"
+    return f"In a round every agent has one turn. {words}"
 
 
-def _label(rows: tuple[RoundRow, ...], measure: str) -> str:
+def _curves_in_words(rows: tuple[RoundRow, ...], measure: str) -> str:
     first, last = rows[0], rows[-1]
-    said = f"Curves against the round, from {first.round} to {last.round}."
+    words = f"Curves against the round, from {first.round} to {last.round}."
     if measure != "accuracy" and first.metric is not None and last.metric is not None:
-        said += f" The {measure} on hold-out samples goes from {first.metric:.3f} to {last.metric:.3f}."
+        words += f" The {measure} on hold-out samples goes from {first.metric:.3f} to {last.metric:.3f}."
     if first.accuracy is not None and last.accuracy is not None:
-        said += f" The accuracy on hold-out samples goes from {percent(first.accuracy)} to {percent(last.accuracy)}."
+        words += f" The accuracy on hold-out samples goes from {percent(first.accuracy)} to {percent(last.accuracy)}."
     if first.loss is not None and last.loss is not None:
-        said += f" The loss of the combination goes from {first.loss:.3f} to {last.loss:.3f}."
-    return said
+        words += f" The loss of the combination goes from {first.loss:.3f} to {last.loss:.3f}."
+    return words
 
 
-def _table(view: View, measure: str) -> PageTable:
+def _rounds_table(view: View, measure: str) -> PageTable:
     own = view.subject.metric != "accuracy"
     spent = any(row.bits is not None for row in view.rounds)
     columns = [
@@ -322,18 +309,7 @@ def _table(view: View, measure: str) -> PageTable:
     return PageTable("Accuracy and loss after each round", tuple(columns), rows)
 
 
-# The section that shows which helper helped, and how much.
-
-
-TITLES_OF: dict[SharedIn, tuple[str, str]] = {
-    "accuracy": ("accuracy (points)", "± 2 std. errors"),
-    "loss": ("log loss lower by", "± 2 std. errors"),
-}
-LOST_OF: dict[SharedIn, str] = {"accuracy": "points lost without it", "loss": "loss higher without it"}
-
-
 def helpers(view: View) -> Section | None:
-    """Return the section; None where shares are not known."""
     if not view.shares:
         return None
     of = view.shared_in
@@ -345,32 +321,29 @@ def helpers(view: View) -> Section | None:
         "joined. The shares add up to the whole. A share whose interval contains zero may be chance.",
         *_other_metric(view),
         _without_help(view),
-        f"The largest share is that of {best.helper}: {_value(best, of)} {unit}.",
+        f"The largest share is that of {best.helper}: {_signed(best.share(of), of)} {unit}.",
     )
     label = f"Shares of the result, {unit}: " + "; ".join(
-        f"{row.helper} {_value(row, of)}, give or take {_error(row, of)}" for row in view.shares
+        f"{row.helper} {_signed(row.share(of), of)}, give or take {_error(row, of)}" for row in view.shares
     )
     rows = tuple(_row(row, of) for row in (*view.shares, *([view.together] if view.together else [])))
-    columns = ("helper", *TITLES_OF[of], *TITLES_OF["loss" if of == "accuracy" else "accuracy"], LOST_OF[of])
+    titles = ["accuracy (points)", "log loss lower by"]
+    first, second = titles if of == "accuracy" else reversed(titles)
+    lost = "points lost without it" if of == "accuracy" else "loss higher without it"
+    columns = ("helper", first, "± 2 std. errors", second, "± 2 std. errors", lost)
     table = PageTable("The share of each helper", columns, rows)
     return Section(
-        "helpers",
-        "Who helped",
-        words,
-        picture=PagePicture(label, partial(drawn.shares, view.shares, of)),
-        tables=(table,),
+        "helpers", "Who helped", words, picture=PagePicture(label, drawn.shares, (view.shares, of)), tables=(table,)
     )
 
 
 def _without_help(view: View) -> str:
-    """Return what the shares are compared with."""
     if view.subject.label_only:
         return f"{view.subject.initiator} has no votes of its own: without help it answers the most frequent class."
     return shares_in_words(view.findings, view.subject.initiator)
 
 
 def _other_metric(view: View) -> tuple[str, ...]:
-    """Return that there are no shares in the metric that leads, if this is so."""
     if view.subject.metric in ("accuracy", "log_loss"):
         return ()
     name = view.answer.what if view.answer is not None else view.subject.metric
@@ -380,12 +353,8 @@ def _other_metric(view: View) -> tuple[str, ...]:
 def _row(row: ShareRow, of: SharedIn) -> tuple[str, ...]:
     lost = row.lost_without if of == "accuracy" else row.loss_without
     other: SharedIn = "loss" if of == "accuracy" else "accuracy"
-    cells = [each for what in (of, other) for each in (_value(row, what), _error(row, what))]
+    cells = [each for what in (of, other) for each in (_signed(row.share(what), what), _error(row, what))]
     return row.helper, *cells, "-" if lost is None else _signed(lost, of)
-
-
-def _value(row: ShareRow, of: SharedIn) -> str:
-    return _signed(row.share(of), of)
 
 
 def _signed(value: float, of: SharedIn) -> str:
@@ -397,11 +366,7 @@ def _error(row: ShareRow, of: SharedIn) -> str:
     return f"{100 * error:.1f}" if of == "accuracy" else f"{error:.3f}"
 
 
-# The section about what each agent contributed: its models, and how much their votes count.
-
-
 def weights(view: View) -> Section | None:
-    """Return the section; None before the first turn."""
     if not view.weights:
         return None
     agents = view.subject.agents
@@ -431,15 +396,11 @@ def weights(view: View) -> Section | None:
     label = "Curves of the model weights against the round. " + " ".join(
         f"{row.agent}: {row.models} models, {row.weight:.2f} in all." for row in view.agents
     )
-    picture = PagePicture(label, partial(drawn.weights, agents, view.weights))
+    picture = PagePicture(label, drawn.weights, (agents, view.weights))
     return Section("weights", "Model weights", words, picture=picture, tables=(summed, each))
 
 
-# The section that shows whether answers are right as often as their probabilities say.
-
-
 def probabilities(view: View) -> Section | None:
-    """Return the section; None before the result is there."""
     if view.calibration is None and not view.reliability:
         return None
     words = [f"The probabilities are {view.calibration}."] if view.calibration is not None else []
@@ -453,21 +414,12 @@ def probabilities(view: View) -> Section | None:
     label = "How often answers were right against how sure they were said to be, with help: " + "; ".join(
         f"said {percent(each.said)}, right {percent(each.right)}" for each in view.reliability
     )
-    picture = PagePicture(label, partial(drawn.reliability, view.reliability, view.reliability_alone))
-    tables = (
-        _table_of_probabilities_section("With help", view.reliability),
-        _table_of_probabilities_section("Alone", view.reliability_alone),
-    )
-    return Section(
-        "probabilities",
-        "How sure it is",
-        tuple(words),
-        picture=picture,
-        tables=tuple(table for table in tables if table.rows),
-    )
+    picture = PagePicture(label, drawn.reliability, (view.reliability, view.reliability_alone))
+    tables = _groups("With help", view.reliability), _groups("Alone", view.reliability_alone)
+    return Section("probabilities", "How sure it is", tuple(words), picture=picture, tables=tables)
 
 
-def _table_of_probabilities_section(who: str, groups: tuple[Reliability, ...]) -> PageTable:
+def _groups(who: str, groups: tuple[Reliability, ...]) -> PageTable:
     columns = ("group", "samples", "said to be right", "were right", "95 % interval")
     rows = tuple(
         (
@@ -475,18 +427,11 @@ def _table_of_probabilities_section(who: str, groups: tuple[Reliability, ...]) -
             f"{each.n_samples:,}",
             percent(each.said),
             percent(each.right),
-            _interval_of_probabilities_section(each),
+            " to ".join(map(percent, each.interval)),
         )
         for number, each in enumerate(groups, start=1)
     )
     return PageTable(f"{who}: groups of answers, the surest last", columns, rows)
-
-
-def _interval_of_probabilities_section(group: Reliability) -> str:
-    return " to ".join(map(percent, group.interval))
-
-
-# The section that shows which class was predicted for which true class.
 
 
 MOST_DRAWN, MOST_COUNTED = 30, 40
@@ -494,7 +439,6 @@ MOST_DRAWN, MOST_COUNTED = 30, 40
 
 
 def classes(view: View) -> Section | None:
-    """Return the section; None where nothing was held out."""
     found = view.confusion
     if found is None:
         return None
@@ -508,7 +452,7 @@ def classes(view: View) -> Section | None:
     label = "Which class was predicted for which, as shares of the true class. Found: " + "; ".join(
         f"{name} {percent(share)}" for name, share in list(zip(names, found.found, strict=True))[:MOST_DRAWN]
     )
-    picture = PagePicture(label, partial(drawn.confusion, found, names)) if len(names) <= MOST_DRAWN else None
+    picture = PagePicture(label, drawn.confusion, (found, names)) if len(names) <= MOST_DRAWN else None
     words = (
         "A row for each true class of the hold-out samples: how often each class was predicted, with help. The names "
         f"of the classes are those of {view.subject.initiator}.",
@@ -517,11 +461,7 @@ def classes(view: View) -> Section | None:
     return Section("classes", "Which classes are found", words, picture=picture, tables=(table,))
 
 
-# The section about the messages that were exchanged with each helper.
-
-
 def exchange(view: View) -> Section | None:
-    """Return the section; None before the first message."""
     there = tuple(each for each in view.exchanges if each.rows)
     if not there:
         return None
@@ -540,18 +480,18 @@ def exchange(view: View) -> Section | None:
         "exchange",
         "What was exchanged",
         words,
-        picture=PagePicture(label, partial(drawn.exchanged, names, sent, received)),
-        tables=(*_in_training(view), _sums(there), _types(there)),
+        picture=PagePicture(label, drawn.exchanged, (names, sent, received)),
+        tables=(_in_training(view), _sums(there), _types(there)),
     )
 
 
-def _in_training(view: View) -> tuple[PageTable, ...]:
+def _in_training(view: View) -> PageTable:
     columns = ("with", "sent", "received", "bits per sample: answer", "news of a turn")
     rows = tuple(
         (row.helper, size(row.sent), size(row.received), figure(row.answer_bits, 2), figure(row.news_bits, 2))
         for row in view.trained_with
     )
-    return (PageTable("In training", columns, rows),) if rows else ()
+    return PageTable("In training", columns, rows)
 
 
 def _sums(there: tuple[Traffic, ...]) -> PageTable:
@@ -589,11 +529,7 @@ def _types(there: tuple[Traffic, ...]) -> PageTable:
     )
 
 
-# The section about the samples: how many were matched, trained on and held out.
-
-
 def samples(view: View) -> Section | None:
-    """Return the section; None before samples are matched."""
     if not view.matched and view.n_training is None:
         return None
     words = [*view.goes_on]
@@ -619,19 +555,15 @@ def samples(view: View) -> Section | None:
     label = "Samples held of those asked for: " + "; ".join(
         f"{row.helper} {row.n_held:,} of {row.n_asked:,}" for row in view.matched
     )
-    picture = PagePicture(label, partial(drawn.matched, view.matched))
+    picture = PagePicture(label, drawn.matched, (view.matched,))
     return Section("samples", "Samples", tuple(words), picture=picture, tables=(table,))
-
-
-# The section that shows where the time of a run went.
 
 
 MOST_BARS, LEAST_DRAWN = 16, 0.005
 """The most bars that are drawn, and the least share of the time that a bar must have. The table has all rows."""
 
 
-def time_line(view: View) -> Section | None:
-    """Return the section; None where events have no times."""
+def seconds(view: View) -> Section | None:
     if not view.seconds or view.began is None or view.last is None:
         return None
     whole, idle = (view.last - view.began).total_seconds(), sum(row.seconds for row in view.seconds if row.what == IDLE)
@@ -651,15 +583,12 @@ def time_line(view: View) -> Section | None:
         tuple((row.what, row.agent or "-", f"{row.times:,}", duration(row.seconds)) for row in view.seconds),
         words=(1,),
     )
-    picture = PagePicture(label, partial(drawn.seconds, drawn_rows, view.subject.initiator))
+    picture = PagePicture(label, drawn.seconds, (drawn_rows, view.subject.initiator))
     return Section("time", "Where the time went", tuple(words), picture=picture, tables=(table,))
 
 
 def _name(row: Spent) -> str:
     return f"{row.what} ({row.agent})" if row.agent else row.what
-
-
-# For a privacy officer: what left each organisation, in words.
 
 
 _IDS = {
@@ -676,21 +605,16 @@ _KINDS = {
 
 
 def leaving(view: View) -> Section | None:
-    """Return the section; None before the first message."""
     if not any(each.rows for each in view.exchanges):
         return None
-    lists = [_of_initiator(view), *(_of_helper(view, helper) for helper in view.subject.helpers)]
+    helpers = view.subject.helpers
+    lists = [PageList(f"{helper}, a helper", tuple(_of_helper(view, helper))) for helper in helpers]
+    lists.insert(0, _of_initiator(view))
     words = (
         "Tables, names of columns, learners and models never left anybody. Helpers sent each other nothing. This is "
         "what did leave:",
     )
-    return Section(
-        "leaving",
-        "What left each organisation",
-        words,
-        lists=tuple(each for each in lists if each.items),
-        tables=_bits(view),
-    )
+    return Section("leaving", "What left each organisation", words, lists=tuple(lists), tables=(_bits(view),))
 
 
 def _of_initiator(view: View) -> PageList:
@@ -698,7 +622,7 @@ def _of_initiator(view: View) -> PageList:
     items = [f"To {helpers}: its name, the name of the run and what the run is for."]
     asked = max((row.n_asked for row in view.matched), default=0)
     if asked:
-        items.append(f"Ids of {counted(asked, 'sample')}, {_way(view)}.")
+        items.append(f"Ids of {counted(asked, 'sample')}, {_ids_sent(view)}.")
     if _sent(view, "begin"):
         items.append(_labels(view))
     if _tells_of_models(view):
@@ -716,8 +640,8 @@ def _tells_of_models(view: View) -> bool:
     """Whether the initiator tells helpers about models: its own, or those of other helpers where it has none."""
     own = view.subject.initiator
     tellers = view.subject.helpers if view.subject.label_only and view.subject.tells_of_others else (own,)
-    said = (each for name in tellers for each in view.released.get(name, ()))
-    return any(each.kind in ("rewards", "scores") for each in said)
+    released = (each for name in tellers for each in view.released.get(name, ()))
+    return any(each.kind in ("rewards", "scores") for each in released)
 
 
 def _labels(view: View) -> str:
@@ -734,25 +658,21 @@ def _labels(view: View) -> str:
     )
 
 
-def _of_helper(view: View, helper: str) -> PageList:
-    return PageList(f"{helper}, a helper", tuple(_items_of_helper(view, helper)))
-
-
-def _items_of_helper(view: View, helper: str) -> Iterator[str]:
+def _of_helper(view: View, helper: str) -> Iterator[str]:
     rows = next((each.rows for each in view.exchanges if each.helper == helper), ())
-    said = {row.type for row in rows if row.direction == "received"}
-    if "opened" in said:
+    received = {row.type for row in rows if row.direction == "received"}
+    if "opened" in received:
         yield "Its name and how many samples it has."
     for row in view.matched:
         if row.helper == helper:
             yield f"Which of {row.n_asked:,} samples it holds: {row.n_held:,} of them."
     for release in view.released.get(helper, ()):
         yield release_in_words(release)
-    if "problem" in said:
+    if "problem" in received:
         yield "Why it refused a request, in words that are no part of this page."
 
 
-def release_in_words(release: Released) -> str:
+def release_in_words(release: ReleasedBits) -> str:
     """Return what was said about samples, in a sentence."""
     times = "once" if release.times == 1 else f"{release.times:,} times"
     about = {"training": "training sample", "hold-out": "hold-out sample", "predicted": "sample asked for"}[
@@ -763,21 +683,21 @@ def release_in_words(release: Released) -> str:
     return f"For every {about} that it holds, {times}: {what}; {said} bits about a sample in all, {sent} on the wire."
 
 
-def _bits(view: View) -> tuple[PageTable, ...]:
+def _bits(view: View) -> PageTable:
     rows = tuple(
         (agent, _KINDS.get(each.kind, each.kind), each.about, f"{each.times:,}", *_both(each))
         for agent, releases in view.released.items()
         for each in releases
     )
     columns = ("agent", "what", "about samples", "times", "bits", "bits as sent")
-    return (PageTable("What was said about one sample, in bits", columns, rows, words=(1, 2)),) if rows else ()
+    return PageTable("What was said about one sample, in bits", columns, rows, words=(1, 2))
 
 
-def _both(release: Released) -> tuple[str, str]:
+def _both(release: ReleasedBits) -> tuple[str, str]:
     return f"{release.said:,.1f}", f"{release.sent:,.1f}"
 
 
-def _way(view: View) -> str:
+def _ids_sent(view: View) -> str:
     way = next((each.value for each in view.subject.settings if each.name == "alignment"), "")
     return _IDS.get(way, "hashed or encrypted")
 
@@ -786,55 +706,14 @@ def _sent(view: View, type_: str) -> bool:
     return any(row.type == type_ and row.direction == "sent" for each in view.exchanges for row in each.rows)
 
 
-# The section about the settings of the run and the versions of the programs that made its result.
-
-
 def settings(view: View) -> Section:
-    """Return the section, which every page has."""
     subject = view.subject
     classes = "1 class" if len(subject.classes) == 1 else f"{len(subject.classes):,} classes"
     words = [f"{counted(len(subject.agents), 'agent')}, {classes}."]
     if view.troubles:
         met = counted(view.troubles, "trouble")
         words.append(f"{met} on the way, after which the run went on. The log of the run has the details.")
-    tables = [
-        PageTable(
-            "Settings",
-            ("setting", "value", "what it does"),
-            tuple((each.name, each.value, each.explanation) for each in subject.settings),
-            words=(1, 2),
-        )
-    ]
-    if view.versions:
-        tables.append(
-            PageTable("The result was made with", ("program", "version"), tuple(view.versions.items()), words=(1,))
-        )
-    return Section("settings", "Settings and versions", tuple(words), tables=tuple(tables))
-
-
-# The sections of a run's page, one file each. A section shows facts of the view in sentences, a picture and tables.
-
-
-MAKERS = {
-    "answer": answer,
-    "pilot": pilot,
-    "rounds": rounds,
-    "helpers": helpers,
-    "weights": weights,
-    "probabilities": probabilities,
-    "classes": classes,
-    "exchange": exchange,
-    "samples": samples,
-    "time": time_line,
-    "leaving": leaving,
-    "settings": settings,
-}
-"""The functions that make the sections of a view, by key, in the order of the page.
-
-A function returns None where there is nothing to say yet.
-"""
-
-
-def sections_of(view: View) -> list[Section]:
-    """Return the sections that have something to say."""
-    return [made for make in MAKERS.values() if (made := make(view)) is not None]
+    rows = tuple((each.name, each.value, each.explanation) for each in subject.settings)
+    chosen = PageTable("Settings", ("setting", "value", "what it does"), rows, words=(1, 2))
+    made = PageTable("The result was made with", ("program", "version"), tuple(view.versions.items()), words=(1,))
+    return Section("settings", "Settings and versions", tuple(words), tables=(chosen, made))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from assistlearn.agent.file import load_description
 from assistlearn.errors import AssistLearnError
@@ -20,13 +20,16 @@ from assistlearn.events import (
     Asked,
     CombinationLearned,
     Event,
+    JobStarted,
     LabelsTold,
     Predicted,
     Recorded,
     ResultJudged,
     RoundFinished,
     RunFinished,
+    RunForgotten,
     RunGoesOn,
+    SamplesDone,
     SamplesMatched,
     SamplesOpened,
     SamplesSettled,
@@ -38,8 +41,8 @@ from assistlearn.events import (
 from assistlearn.initiator.folder import RunFolder, log_is_whole, releases_of_run, somebody_works
 from assistlearn.initiator.settings import RunSettings, terms_of
 from assistlearn.protocol.ledger import Entry, entries_of, verify
+from assistlearn.protocol.releases import ReleasedBits
 from assistlearn.report.view import (
-    MOST,
     ONE_PROCESS,
     WORDS,
     GainRow,
@@ -48,214 +51,21 @@ from assistlearn.report.view import (
     MessageRow,
     OpenedSoFar,
     Progress,
-    Released,
     RoundRow,
+    Spent,
     State,
     Subject,
-    Thinned,
-    TimeLine,
     Traffic,
     View,
     WeightsOfRound,
     chosen,
 )
 
-# Gather what is known about how good a result is: from events during the run, and from the folder afterwards.
+Row = TypeVar("Row")
+Key: TypeAlias = tuple[str, str]
 
-
-@dataclass
-class Judged:
-    """Gathers what is known about how good a result is, and adds it to a view."""
-
-    _evaluation: dict[str, Any] = field(default_factory=dict)
-    _worth: Mapping[str, Any] | None = None
-    _learned: Mapping[str, Any] = field(default_factory=dict)
-    _calibration: str | None = None
-    _result: Mapping[str, Any] | None = None
-
-    def hear(self, event: CombinationLearned | ResultJudged) -> None:
-        """Add which combination was learned, or what the hold-out samples show."""
-        if isinstance(event, CombinationLearned):
-            self._learned = vars(event)
-        else:
-            self._evaluation = dict(vars(event))
-
-    def take_result(self, result: Mapping[str, Any], calibration: str | None) -> None:
-        """Add the result, which is written at the end of training."""
-        self._result = result
-        self._evaluation |= result.get("evaluation") or {}
-        self._learned = result.get("combination") or self._learned
-        self._calibration = calibration
-
-    def take_worth(self, worth: Mapping[str, Any]) -> None:
-        """Add what a pilot has found."""
-        self._worth = worth
-
-    def kept_rounds(self, finished: RunFinished | None) -> int | None:
-        """Return how many rounds the result has; None while that is not decided."""
-        known = (self._learned.get("n_rounds"), self._of_result("n_rounds"), getattr(finished, "n_rounds", None))
-        return next((number for number in known if number is not None), None)
-
-    def _of_result(self, name: str) -> Any:
-        return None if self._result is None else self._result.get(name)
-
-    def add_to(self, view: View) -> View:
-        """Return a copy of a view, to which everything gathered here is added."""
-        found = findings(self._evaluation, view.subject.metric)
-        facts = {each.name: getattr(found, each.name) for each in fields(Findings)[1:]}
-        facts["answer"] = self._answer_of_pilot() if view.subject.is_pilot else found.answer
-        reason, n_rounds = self._of_result("stop_reason"), self._of_result("n_rounds")
-        view = replace(
-            view,
-            stop_reason=str(StopReason[reason]) if reason in StopReason.__members__ else view.stop_reason,
-            n_rounds=view.n_rounds if n_rounds is None else n_rounds,
-            calibration=self._calibration,
-            combination=self._learned.get("kind"),
-            trained_with=() if not self._of_result("traffic") else trained_with(self._result or {}),
-            gains=self._gains(),
-            **facts,
-        )
-        contributions = self._of_result("contributions")
-        if contributions is None:
-            return view
-        rows = []
-        for row in view.agents:
-            models, weight, best = in_the_result(row.agent, contributions, found.left_out)
-            rows.append(replace(row, models=models, weight=weight, best=best))
-        return replace(view, agents=tuple(rows))
-
-    def of_the_result(self, row: RoundRow, metric: str) -> RoundRow:
-        """Return the row of the last round that counts with the figures of the result itself, where these are known."""
-        found = findings(self._evaluation, metric)
-        accuracy, leading = found.measured("accuracy"), found.measured(metric)
-        if accuracy is not None and leading is not None:
-            row = replace(row, accuracy=accuracy.assisted, metric=leading.assisted)
-        loss, error = self._learned.get("loss"), self._learned.get("error")
-        return row if loss is None else replace(row, loss=loss, error=error)
-
-    def _answer_of_pilot(self) -> Headline | None:
-        worth = self._worth
-        if worth is None:
-            return None
-        between = Between(worth["estimate"], worth["lower"], worth["upper"])
-        what = LOSS_WORDS[worth["asked"]["loss"]]
-        figures = worth["loss_alone"], worth["loss_assisted"]
-        return Headline(worth["answer"], what, worth["n_opened"], *figures, between, False, is_gain=True)
-
-    def _gains(self) -> tuple[GainRow, ...]:
-        each = {} if self._worth is None else self._worth["each"]
-        return tuple(
-            GainRow(name, gain["answer"], gain["estimate"], gain["lower"], gain["upper"], 1.0 - gain["alpha"])
-            for name, gain in each.items()
-        )
-
-
-# Count the messages and bytes exchanged with each helper, by type, from events or from the ledger.
-
-
-PLACES = tuple(WORDS)
-
-
-class Exchanged:
-    """Counts messages by helper, direction and type."""
-
-    def __init__(self) -> None:
-        self._counts: dict[tuple[str, str, str], list[int]] = {}
-
-    @classmethod
-    def of_ledger(cls, entries: Iterable[Entry]) -> Exchanged:
-        """Count the messages among a ledger's entries of a run."""
-        found = cls()
-        for entry in entries:
-            if entry.direction in ("sent", "received"):
-                found.count(entry.peer, entry.direction, entry.type, entry.bytes)
-        return found
-
-    def count(self, helper: str, direction: Literal["sent", "received"], type: str, n_bytes: int) -> None:
-        """Count one more message."""
-        counts = self._counts.setdefault((helper, direction, type), [0, 0])
-        counts[0] += 1
-        counts[1] += n_bytes
-
-    @property
-    def names(self) -> list[str]:
-        """The agents with which messages were exchanged."""
-        return sorted({who for who, _, _ in self._counts if who})
-
-    def rows_of(self, helper: str) -> tuple[MessageRow, ...]:
-        """Return the counts of one helper, in the order of a run."""
-        found: list[MessageRow] = []
-        for (who, direction, type_), (messages, n_bytes) in self._counts.items():
-            if who == helper and direction in ("sent", "received"):
-                found.append(MessageRow("sent" if direction == "sent" else "received", type_, messages, n_bytes))
-        return tuple(sorted(found, key=lambda row: (row.direction == "received", _place(row.type), row.type)))
-
-    def exchanges(self, helpers: Sequence[str], turns: dict[str, int], n_samples: int | None) -> tuple[Traffic, ...]:
-        """Return what was exchanged with each helper; ``turns`` is the number of turns that each has taken."""
-        return tuple(self._exchange(helper, turns.get(helper, 0), n_samples or 0) for helper in helpers)
-
-    def _exchange(self, helper: str, turns: int, n_samples: int) -> Traffic:
-        rows = self.rows_of(helper)
-        bits = [
-            8 * sum(row.bytes for row in rows if row.type in types) / (turns * n_samples) if turns * n_samples else None
-            for types in (("take-turn", "take-again"), ("turn-taken",))
-        ]
-        return Traffic(helper, rows, turns, *bits)
-
-
-def _place(type_: str) -> int:
-    return PLACES.index(type_) if type_ in PLACES else len(PLACES)
-
-
-# Say in words what has changed since the earlier run that a run goes on from.
-
-
-def changes_in_words(event: RunGoesOn) -> list[str]:
-    """Return the changes since the earlier run, each as a sentence.
-
-    >>> from assistlearn.events import RunGoesOn
-    >>> for words in changes_in_words(RunGoesOn("spring", 40, 60, 2, 1, again={"lab": 2}, anew={"shop": "it is lost"})):
-    ...     print(words)
-    Going on from run spring: 40 people are as they were, 60 are new, 2 are gone, and 1 have another label.
-    Kept without new training: 2 turns of lab.
-    shop trains anew: it is lost.
-    At least half of the people are new: a run from the beginning is likely to be better.
-    """
-    words = [people_in_words(event), *_agents(event), *_settings(event.settings)]
-    if event.n_new >= event.n_same:
-        words.append("At least half of the people are new: a run from the beginning is likely to be better.")
-    return words
-
-
-def people_in_words(event: RunGoesOn) -> str:
-    """Return how many people are the same, new or gone, in a sentence without the words of other agents."""
-    people = f"{event.n_same:,} people are as they were, {event.n_new:,} are new, {event.n_gone:,} are gone"
-    if event.n_relabelled:
-        people += f", and {event.n_relabelled:,} have another label"
-    return f"Going on from run {event.earlier}: {people}."
-
-
-def _agents(event: RunGoesOn) -> Iterator[str]:
-    if event.again:
-        kept = ", ".join(f"{counted(n, 'turn')} of {name}" for name, n in event.again.items())
-        yield f"Kept without new training: {kept}."
-    for name, why in event.anew.items():
-        yield f"{name} trains anew: {why}."
-    for names, words in ((event.new_agents, "New"), (event.lost_agents, "No longer there")):
-        if names:
-            yield f"{words}: {', '.join(names)}."
-    if event.changed_tables:
-        yield f"Tables that have changed since: {', '.join(event.changed_tables)}."
-
-
-def _settings(settings: dict[str, str]) -> Iterator[str]:
-    for name, words in settings.items():
-        yield f"The setting {name} {words}."
-
-
-# The story of a run: its events, and what its folder holds, gathered into the view that pages show.
-#
-# Every event takes the same time to add, and the memory that a story needs does not grow with the length of the run.
+MOST = 200
+"""The most rounds or looks that are kept for a table of a page, beside the last one."""
 
 
 @dataclass
@@ -271,7 +81,9 @@ class _OfAgent:
 
 @dataclass
 class Story:
-    """Gathers the events of a run one by one, and returns a view of the run at any time.
+    """Gathers the events of a run one by one, and what its folder holds, and returns a view of the run at any time.
+
+    Every event takes the same time, and the memory that a story needs does not grow with the length of the run.
 
     Parameters
     ----------
@@ -299,19 +111,21 @@ class Story:
     _n_rounds_done: int = 0
     _spent: int = 0
     _matched: dict[str, Matched] = field(default_factory=dict)
-    _opened: Thinned[OpenedSoFar] = field(default_factory=Thinned)
+    _opened: Thinned[OpenedSoFar] = field(init=False)
     _n_looks: int = 0
     _asked: tuple[str, datetime | None] | None = None
-    _told: Exchanged = field(default_factory=Exchanged)
+    _messages: Exchanged = field(init=False)
     _ledger: Exchanged | None = None
     _labels: LabelsGiven | None = None
     _settled: SamplesSettled | None = None
     _goes_on: RunGoesOn | None = None
     _finished: RunFinished | None = None
-    _judged: Judged = field(default_factory=Judged)
-    _released: dict[str, tuple[Released, ...]] = field(default_factory=dict)
-    _versions: dict[str, str] = field(default_factory=dict)
-    _n_training: int | None = None
+    _evaluation: dict[str, Any] = field(default_factory=dict)
+    _learned: Mapping[str, Any] = field(default_factory=dict)
+    _result: Mapping[str, Any] = field(default_factory=dict)
+    _worth: Mapping[str, Any] | None = None
+    _calibration: str | None = None
+    _released: dict[str, tuple[ReleasedBits, ...]] = field(default_factory=dict)
     _predicted: int = 0
     _troubles: int = 0
 
@@ -319,6 +133,7 @@ class Story:
         self._line = TimeLine(self.subject.initiator, self.subject.is_pilot, self.subject.label_only)
         self._agents = {name: _OfAgent() for name in self.subject.agents}
         self._rounds, self._weights = Thinned(self.most_rows), Thinned(self.most_rows)
+        self._opened, self._messages = Thinned(), Exchanged()
 
     # -- what happens
 
@@ -331,11 +146,11 @@ class Story:
         match event:
             case Asked():
                 self._spend(event)
-                self._told.count(event.agent, "sent", event.type, event.bytes)
+                self._messages.count(event.agent, "sent", event.type, event.bytes)
                 self._asked = event.agent, time
             case Answered():
                 self._spend(event)
-                self._told.count(event.agent, "received", event.type, event.bytes)
+                self._messages.count(event.agent, "received", event.type, event.bytes)
                 self._asked = None
             case TurnFinished():
                 self._feed_turn(event)
@@ -343,6 +158,8 @@ class Story:
                 self._feed_round(event)
             case RunGoesOn():
                 self._goes_on = event
+            case CombinationLearned():
+                self._learned = vars(event)
             case _:
                 self._feed_other(event)
 
@@ -385,8 +202,8 @@ class Story:
                 )
             case AgentLeft():
                 self._agents.setdefault(event.agent, _OfAgent()).left = event.turn
-            case CombinationLearned() | ResultJudged():
-                self._judged.hear(event)
+            case ResultJudged():
+                self._evaluation = dict(vars(event))
             case RunFinished():
                 self._finished = event
             case Predicted():
@@ -400,55 +217,71 @@ class Story:
 
     def take_result(self, result: Mapping[str, Any], calibration: str | None = None) -> None:
         """Add the result, which is written at the end of training; ``calibration`` says how probabilities were made."""
-        self._judged.take_result(result, calibration)
-        self._n_training = result.get("n_samples")
-        self._versions = dict(result.get("versions") or {})
+        self._result, self._calibration = result, calibration
+        self._evaluation |= result.get("evaluation") or {}
+        self._learned = result.get("combination") or self._learned
 
     def take_worth(self, worth: Mapping[str, Any]) -> None:
         """Add what a pilot has found."""
-        self._judged.take_worth(worth)
+        self._worth = worth
 
-    def take_ledger(self, entries: Iterable[Entry]) -> None:
-        """Add what the initiator's ledger says about the run; messages are then counted by it, and not by events."""
-        self._ledger = Exchanged.of_ledger(entries)
+    def take_ledger(self, entries: Iterable[Entry], released: Mapping[str, Iterable[ReleasedBits]]) -> None:
+        """Add what the initiator's ledger says, and what each agent has released about samples.
 
-    def take_released(self, released: Mapping[str, Iterable[Released]]) -> None:
-        """Add what each agent has released about samples."""
+        Where there are entries, messages are counted by them, and not by events.
+        """
+        entries = list(entries)
+        self._ledger = Exchanged.of_ledger(entries) if entries else None
         self._released = {agent: tuple(each) for agent, each in released.items()}
 
     # -- the view
 
     def view(self, state: State) -> View:
         """Return the view of the run. The caller gives the state, which only the folder of the run shows."""
-        judged, exchanged = self._judged, self._told if self._ledger is None else self._ledger
-        n_training = self._n_training or (None if self._settled is None else self._settled.n_samples)
+        exchanged = self._messages if self._ledger is None else self._ledger
+        settled, result, finished = self._settled, self._result, self._finished
+        n_training = result.get("n_samples") or (None if settled is None else settled.n_samples)
         turns = {name: agent.turns for name, agent in self._agents.items()}
-        view = View(
+        found = findings(self._evaluation, self.subject.metric)
+        facts = {each.name: getattr(found, each.name) for each in fields(Findings)[1:]}
+        if self.subject.is_pilot:
+            facts["answer"] = self._answer_of_pilot()
+        reason = StopReason.__members__.get(
+            result.get("stop_reason", ""), None if finished is None else finished.reason
+        )
+        return View(
             self.subject,
             state,
             self._progress(state),
             began=self._began,
             last=self._last,
+            stop_reason=None if reason is None else str(reason),
+            n_rounds=result.get("n_rounds", None if finished is None else finished.n_rounds),
             rounds=self._round_rows(),
-            weights=self._weight_rows(),
-            agents=self._agent_rows(),
+            weights=tuple(
+                WeightsOfRound(number, tuple(weights.get(name) for name in self.subject.agents))
+                for number, weights in self._weights.items()
+            ),
+            agents=self._agent_rows(found.left_out),
+            calibration=self._calibration,
+            combination=self._learned.get("kind"),
+            trained_with=trained_with(result) if result.get("traffic") else (),
             exchanges=exchanged.exchanges(self.subject.helpers, turns, n_training),
             counted_by="events" if self._ledger is None else "ledger",
             matched=tuple(self._matched.values()),
             n_training=n_training,
-            n_holdout=None if self._settled is None else self._settled.n_holdout,
+            n_holdout=None if settled is None else settled.n_holdout,
             seconds=self._line.spent(),
             released=self._released,
             labels_given=self._labels,
             goes_on=() if self._goes_on is None else tuple(changes_in_words(self._goes_on)),
             opened=tuple(look for _, look in self._opened.items()),
+            gains=self._gains(),
             predicted=self._predicted,
             troubles=self._troubles,
-            versions=self._versions,
+            versions=dict(result.get("versions") or {}),
+            **facts,
         )
-        if self._finished is not None:
-            view = replace(view, stop_reason=str(self._finished.reason), n_rounds=self._finished.n_rounds)
-        return judged.add_to(view)
 
     def _progress(self, state: State) -> Progress:
         turns = sum(agent.turns for agent in self._agents.values())
@@ -457,36 +290,53 @@ class Story:
         return Progress(self._n_rounds_done, again + self.subject.n_rounds, turns, *(waiting or (None, None)))
 
     def _round_rows(self) -> tuple[RoundRow, ...]:
-        kept = self._judged.kept_rounds(self._finished)
-        if kept is None:
+        known = (each.get("n_rounds") for each in (self._learned, self._result))
+        kept = next((number for number in known if number is not None), None)
+        if kept is None and self._finished is not None:
+            kept = self._finished.n_rounds
+        if kept is None:  # that is not decided yet
             return tuple(row for _, row in self._rounds.items())
         rows = [replace(row, kept=number <= kept) for number, row in self._rounds.items()]
         last = max(kept, 1)  # if no round was any good, the result is still that of the first
-        return tuple(self._judged.of_the_result(row, self.subject.metric) if row.round == last else row for row in rows)
+        return tuple(self._of_the_result(row) if row.round == last else row for row in rows)
 
-    def _weight_rows(self) -> tuple[WeightsOfRound, ...]:
+    def _of_the_result(self, row: RoundRow) -> RoundRow:
+        """Return the row of the last round that counts with the figures of the result itself, where these are known."""
+        found = findings(self._evaluation, self.subject.metric)
+        accuracy, leading = found.measured("accuracy"), found.measured(self.subject.metric)
+        if accuracy is not None and leading is not None:
+            row = replace(row, accuracy=accuracy.assisted, metric=leading.assisted)
+        loss, error = self._learned.get("loss"), self._learned.get("error")
+        return row if loss is None else replace(row, loss=loss, error=error)
+
+    def _agent_rows(self, left_out: Sequence[str]) -> tuple[AgentRow, ...]:
+        contributions = self._result.get("contributions")
+        rows = []
+        for name, each in self._agents.items():
+            kept: tuple[int, float, float | None] = each.models, each.weight, each.best
+            if contributions is not None:
+                kept = in_the_result(name, contributions, left_out)
+            rows.append(AgentRow(name, each.turns, each.models, each.turns - each.models, *kept, each.left))
+        return tuple(rows)
+
+    def _answer_of_pilot(self) -> Headline | None:
+        worth = self._worth
+        if worth is None:
+            return None
+        between = Between(worth["estimate"], worth["lower"], worth["upper"])
+        what = LOSS_WORDS[worth["asked"]["loss"]]
+        figures = worth["loss_alone"], worth["loss_assisted"]
+        return Headline(worth["answer"], what, worth["n_opened"], *figures, between, False, is_gain=True)
+
+    def _gains(self) -> tuple[GainRow, ...]:
+        each = {} if self._worth is None else self._worth["each"]
         return tuple(
-            WeightsOfRound(number, tuple(weights.get(name) for name in self.subject.agents))
-            for number, weights in self._weights.items()
+            GainRow(name, gain["answer"], gain["estimate"], gain["lower"], gain["upper"], 1.0 - gain["alpha"])
+            for name, gain in each.items()
         )
 
-    def _agent_rows(self) -> tuple[AgentRow, ...]:
-        return tuple(
-            AgentRow(
-                name,
-                each.turns,
-                each.models,
-                each.turns - each.models,
-                each.models,
-                each.weight,
-                each.best,
-                each.left,
-            )
-            for name, each in self._agents.items()
-        )
 
-
-# The story of a run as its folder tells it, from the first event to the last.
+# -- from the folder of a run
 
 
 def subject_of(settings: RunSettings) -> Subject:
@@ -515,14 +365,10 @@ def story_of(folder: RunFolder, ledger: bool = True, most_rows: int = MOST) -> S
     folder : RunFolder
         The folder of a run that has begun, goes on, was interrupted or is finished.
     ledger : bool, default=True
-        Whether to read what the initiator's ledger says, too, and what was released.
+        Whether to read what the initiator's ledger says, too, and what was released. If it was changed, it must not be
+        counted, and ``LedgerError`` is raised.
     most_rows : int
         How many rounds are kept for tables, beside the last one.
-
-    Raises
-    ------
-    LedgerError
-        The initiator's ledger was changed, so it must not be counted.
     """
     at = _ledger(folder.settings()) if ledger else None
     if at is not None:
@@ -530,20 +376,12 @@ def story_of(folder: RunFolder, ledger: bool = True, most_rows: int = MOST) -> S
     story = Story(subject_of(folder.settings()), most_rows)
     for recorded in read(folder.events):
         story.feed(recorded)
-    take_result(story, folder)
-    if ledger:
-        take_ledger(story, folder)
+    take_folder(story, folder, ledger)
     return story
 
 
-def take_folder(story: Story, folder: RunFolder) -> None:
+def take_folder(story: Story, folder: RunFolder, ledger: bool = True) -> None:
     """Add to a story what the folder holds besides the events: the result, and what the ledger says."""
-    take_result(story, folder)
-    take_ledger(story, folder)
-
-
-def take_result(story: Story, folder: RunFolder) -> None:
-    """Add to a story the result of its run, or what its pilot has found, if the run is finished."""
     settings, result, worth = folder.settings(), folder.result(), folder.worth()
     if result is not None:
         calibration = ScoreCalibration.from_json(result.get("calibration"))
@@ -551,21 +389,9 @@ def take_result(story: Story, folder: RunFolder) -> None:
         story.take_result(result, in_words(calibration, wanted=settings.plan.calibrates, learned=learned))
     if worth is not None:
         story.take_worth(worth)
-
-
-def take_ledger(story: Story, folder: RunFolder) -> None:
-    """Add to a story what the initiator's ledger says, and what each agent has released about samples."""
-    settings = folder.settings()
-    ledger = _ledger(settings)
-    entries = [] if ledger is None else entries_of(ledger, settings.run)
-    if entries:
-        story.take_ledger(entries)
-    story.take_released(
-        {
-            agent: [Released(each.kind, each.about, each.times, each.said, each.sent) for each in released]
-            for agent, released in releases_of_run(folder).items()
-        }
-    )
+    if ledger:
+        at = _ledger(settings)
+        story.take_ledger([] if at is None else entries_of(at, settings.run), releases_of_run(folder))
 
 
 def lacking(folder: RunFolder) -> list[str]:
@@ -583,7 +409,6 @@ def lacking(folder: RunFolder) -> list[str]:
 
 
 def view_of(folder: RunFolder) -> View:
-    """Return the view of a run, from its folder."""
     return story_of(folder).view(state_of(folder))
 
 
@@ -602,3 +427,250 @@ def _ledger(settings: RunSettings) -> Path | None:
     except (AssistLearnError, OSError, KeyError):
         return None
     return path if path.exists() else None
+
+
+# -- what has changed since the earlier run that a run goes on from
+
+
+def changes_in_words(event: RunGoesOn) -> list[str]:
+    """Return the changes since the earlier run, each as a sentence.
+
+    >>> from assistlearn.events import RunGoesOn
+    >>> for words in changes_in_words(RunGoesOn("spring", 40, 60, 2, 1, again={"lab": 2}, anew={"shop": "it is lost"})):
+    ...     print(words)
+    Going on from run spring: 40 people are as they were, 60 are new, 2 are gone, and 1 have another label.
+    Kept without new training: 2 turns of lab.
+    shop trains anew: it is lost.
+    At least half of the people are new: a run from the beginning is likely to be better.
+    """
+    words = [
+        people_in_words(event),
+        *_agents(event),
+        *(f"The setting {name} {words}." for name, words in event.settings.items()),
+    ]
+    if event.n_new >= event.n_same:
+        words.append("At least half of the people are new: a run from the beginning is likely to be better.")
+    return words
+
+
+def people_in_words(event: RunGoesOn) -> str:
+    """Return how many people are the same, new or gone, in a sentence without the words of other agents."""
+    people = f"{event.n_same:,} people are as they were, {event.n_new:,} are new, {event.n_gone:,} are gone"
+    if event.n_relabelled:
+        people += f", and {event.n_relabelled:,} have another label"
+    return f"Going on from run {event.earlier}: {people}."
+
+
+def _agents(event: RunGoesOn) -> Iterator[str]:
+    if event.again:
+        kept = ", ".join(f"{counted(n, 'turn')} of {name}" for name, n in event.again.items())
+        yield f"Kept without new training: {kept}."
+    for name, why in event.anew.items():
+        yield f"{name} trains anew: {why}."
+    for names, words in ((event.new_agents, "New"), (event.lost_agents, "No longer there")):
+        if names:
+            yield f"{words}: {', '.join(names)}."
+    if event.changed_tables:
+        yield f"Tables that have changed since: {', '.join(event.changed_tables)}."
+
+
+# -- what a story counts
+
+
+class Exchanged:
+    """Counts messages and bytes by helper, direction and type, from events or from a ledger."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, Literal["sent", "received"], str], list[int]] = {}
+
+    @classmethod
+    def of_ledger(cls, entries: Iterable[Entry]) -> Exchanged:
+        found = cls()
+        for entry in entries:
+            if entry.direction in ("sent", "received"):
+                found.count(entry.peer, entry.direction, entry.type, entry.bytes)
+        return found
+
+    def count(self, helper: str, direction: Literal["sent", "received"], type: str, n_bytes: int) -> None:
+        counts = self._counts.setdefault((helper, direction, type), [0, 0])
+        counts[0] += 1
+        counts[1] += n_bytes
+
+    @property
+    def names(self) -> list[str]:
+        return sorted({who for who, _, _ in self._counts if who})
+
+    def rows_of(self, helper: str) -> tuple[MessageRow, ...]:
+        """Return the counts of one helper, in the order of a run."""
+        found = [MessageRow(way, type_, *counts) for (who, way, type_), counts in self._counts.items() if who == helper]
+        places = {name: place for place, name in enumerate(WORDS)}
+        return tuple(
+            sorted(found, key=lambda row: (row.direction == "received", places.get(row.type, len(places)), row.type))
+        )
+
+    def exchanges(self, helpers: Sequence[str], turns: dict[str, int], n_samples: int | None) -> tuple[Traffic, ...]:
+        """Return what was exchanged with each helper; ``turns`` is the number of turns that each has taken."""
+        return tuple(self._traffic(helper, turns.get(helper, 0), n_samples or 0) for helper in helpers)
+
+    def _traffic(self, helper: str, turns: int, n_samples: int) -> Traffic:
+        rows = self.rows_of(helper)
+        bits = [
+            8 * sum(row.bytes for row in rows if row.type in types) / (turns * n_samples) if turns * n_samples else None
+            for types in (("take-turn", "take-again"), ("turn-taken",))
+        ]
+        return Traffic(helper, rows, turns, *bits)
+
+
+class Thinned(Generic[Row]):
+    """Keeps every row while there are few; later every second, every fourth and so on, and always the last one.
+
+    So the page of a long run stays short: ``most`` rows are kept beside the last one.
+
+    Examples
+    --------
+    >>> rows = Thinned(most=4)
+    >>> for number in range(1, 10):
+    ...     rows[number] = number**2
+    >>> rows.items()
+    [(1, 1), (5, 25), (9, 81)]
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._step = 1
+        self._rows: dict[int, Row] = {}
+        self._last: tuple[int, Row] | None = None
+
+    def __setitem__(self, number: int, row: Row) -> None:
+        """Add a row, or replace the row with the same number."""
+        if self._last is None or number >= self._last[0]:
+            self._last = number, row
+        if (number - 1) % self._step:
+            return
+        self._rows[number] = row
+        while len(self._rows) > self._most:
+            self._step *= 2
+            self._rows = {each: kept for each, kept in self._rows.items() if not (each - 1) % self._step}
+
+    def get(self, number: int) -> Row | None:
+        """Return a row; None where it is not kept."""
+        if self._last is not None and number == self._last[0]:
+            return self._last[1]
+        return self._rows.get(number)
+
+    def items(self) -> list[tuple[int, Row]]:
+        """Return the rows that are kept, with their numbers, in order."""
+        found = self._rows if self._last is None else self._rows | {self._last[0]: self._last[1]}
+        return sorted(found.items(), key=lambda item: item[0])
+
+
+MATCHING, TELLING, TURNS, OWN_FITS = "matching samples", "telling the task", "turns", "own turns"
+COMBINING, ALONE, ENDING = "putting votes together", "training alone, to compare", "ending the run"
+PREDICTING, STARTING, IDLE, OTHER = "predicting", "starting to work together", "nobody at work", "all else"
+
+_ANSWERS = {
+    "opened": STARTING,
+    "aligned": MATCHING,
+    "ready": TELLING,
+    "recalled": TELLING,
+    "turn-taken": TURNS,
+    "ended": ENDING,
+    "scores": PREDICTING,
+    "forgotten": ENDING,
+}
+_OWN: dict[type[Event], str] = {
+    SamplesMatched: MATCHING,
+    SamplesSettled: MATCHING,
+    LabelsTold: TELLING,
+    RoundFinished: COMBINING,
+    CombinationLearned: COMBINING,
+    SamplesOpened: PREDICTING,
+    Predicted: PREDICTING,
+    RunFinished: ENDING,
+    RunForgotten: ENDING,
+    JobStarted: STARTING,
+}
+_ORDER = (STARTING, MATCHING, TELLING, TURNS, OWN_FITS, COMBINING, ALONE, ENDING, PREDICTING, OTHER, IDLE)
+
+
+class TimeLine:
+    """Adds up where the seconds of a run went, event by event.
+
+    The time between two events counts for the work that the second one ends: an answer ends the wait for it, and an
+    initiator's turn ends its own fit. So the parts add up to the whole.
+
+    Parameters
+    ----------
+    initiator : str
+        The agent whose own work needs no messages.
+    is_pilot : bool
+        Whether the command goes on when training is over.
+    label_only : bool
+        Whether the initiator has labels alone, and does not train by itself to compare.
+    """
+
+    def __init__(self, initiator: str, is_pilot: bool = False, label_only: bool = False) -> None:
+        self._initiator = initiator
+        self._is_pilot = is_pilot
+        self._judging = COMBINING if label_only else ALONE
+        self._before: datetime | None = None
+        self._seconds: dict[Key, float] = {}
+        self._times: dict[Key, int] = {}
+        self._begun: set[Key] = set()
+        self._is_over = False
+        self._is_idle = False
+
+    def feed(self, time: datetime | None, event: Event) -> None:
+        """Add one more event; an event without a time is ignored."""
+        if time is None:
+            return
+        if self._before is not None:
+            key = (IDLE, "") if self._is_idle or self._begins_anew(event) else self._key(event)
+            self._seconds[key] = self._seconds.get(key, 0.0) + max((time - self._before).total_seconds(), 0.0)
+            is_counted = isinstance(event, TurnFinished) and event.agent != self._initiator  # its answer was counted
+            self._times[key] = self._times.get(key, 0) + (not is_counted)
+        self._before = time
+        self._note(event)
+
+    def spent(self) -> tuple[Spent, ...]:
+        """Return where the seconds went, in the order of a run."""
+        keys = sorted(self._seconds, key=lambda key: _ORDER.index(key[0]))
+        return tuple(Spent(*key, round(self._seconds[key], 3), self._times[key]) for key in keys)
+
+    def _begins_anew(self, event: Event) -> bool:
+        """Whether an event shows that a command resumes the run, because it comes again. Before it, nobody worked."""
+        return _beginning(event) in self._begun
+
+    def _note(self, event: Event) -> None:
+        """Remember the first events of a command, and whether a command has ended."""
+        begins = _beginning(event)
+        if begins is not None:
+            self._begun.add(begins)
+        self._is_over |= isinstance(event, RunFinished)
+        ends = isinstance(event, Predicted | RunForgotten) or (isinstance(event, RunFinished) and not self._is_pilot)
+        self._is_idle = ends
+
+    def _key(self, event: Event) -> Key:
+        match event:
+            case Answered(agent=agent, type=type_):
+                what = _ANSWERS.get(type_, OTHER)
+            case SamplesDone(agent=agent):
+                what = MATCHING
+            case TurnFinished(agent=agent):
+                what = OWN_FITS if agent == self._initiator else TURNS
+            case ResultJudged():
+                what, agent = self._judging, self._initiator
+            case _:
+                what, agent = _OWN.get(type(event), OTHER), self._initiator
+        return PREDICTING if self._is_over and what in (STARTING, MATCHING, TELLING) else what, agent
+
+
+def _beginning(event: Event) -> Key | None:
+    """Return what an event begins, and with which agent; None for an event that does not begin a command."""
+    match event:
+        case Asked(type="open" | "begin", agent=agent):
+            return event.type, agent
+        case JobStarted():
+            return "job", ""
+        case _:
+            return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from assistlearn.evaluation.calibration import Reliability
 from assistlearn.evaluation.result import (
@@ -19,28 +19,8 @@ from assistlearn.evaluation.result import (
     TrainedWith,
 )
 from assistlearn.evaluation.words import unchecked_in_words
-from assistlearn.events import (
-    Answered,
-    Asked,
-    CombinationLearned,
-    Event,
-    JobStarted,
-    LabelsTold,
-    Predicted,
-    ResultJudged,
-    RoundFinished,
-    RunFinished,
-    RunForgotten,
-    SamplesDone,
-    SamplesMatched,
-    SamplesOpened,
-    SamplesSettled,
-    TurnFinished,
-)
 from assistlearn.plan import SETTINGS, Plan
-
-# What each type of message says, in words.
-
+from assistlearn.protocol.releases import ReleasedBits
 
 WORDS = {
     "open": "a question whether to work together: a name and a purpose",
@@ -69,65 +49,7 @@ WORDS = {
 """What each type of message says, in the order in which they come in a run."""
 
 
-# Numbered rows of which only a limited number is kept, so that the page of a long run stays short.
-
-
-Row = TypeVar("Row")
-
-MOST = 200
-"""The most rounds or looks that are kept for a table of a page, beside the last one."""
-
-
-class Thinned(Generic[Row]):
-    """Keeps every row while there are few; later every second, every fourth and so on, and always the last one.
-
-    Parameters
-    ----------
-    most : int
-        How many rows are kept at the most, beside the last one.
-
-    Examples
-    --------
-    >>> rows = Thinned(most=4)
-    >>> for number in range(1, 10):
-    ...     rows[number] = number**2
-    >>> rows.items()
-    [(1, 1), (5, 25), (9, 81)]
-    """
-
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
-        self._step = 1
-        self._rows: dict[int, Row] = {}
-        self._last: tuple[int, Row] | None = None
-
-    def __setitem__(self, number: int, row: Row) -> None:
-        """Add a row, or replace the row with the same number."""
-        if self._last is None or number >= self._last[0]:
-            self._last = number, row
-        if (number - 1) % self._step:
-            return
-        self._rows[number] = row
-        while len(self._rows) > self._most:
-            self._step *= 2
-            self._rows = {each: kept for each, kept in self._rows.items() if not (each - 1) % self._step}
-
-    def get(self, number: int) -> Row | None:
-        """Return a row; None where it is not kept."""
-        if self._last is not None and number == self._last[0]:
-            return self._last[1]
-        return self._rows.get(number)
-
-    def items(self) -> list[tuple[int, Row]]:
-        """Return the rows that are kept, with their numbers, in order."""
-        found = self._rows if self._last is None else self._rows | {self._last[0]: self._last[1]}
-        return sorted(found.items(), key=lambda item: item[0])
-
-
-# What a page shows about a run: plain figures and names, but nothing about a single sample, a column or a file.
-#
-# Error texts and other free texts are left out, because they may hold ids, values and paths. They stay in the folder.
-
+# Error texts and other free texts are left out of views: they may hold ids, values and paths. They stay in the folder.
 
 State: TypeAlias = Literal["going on", "stopped", "finished"]
 """The state of a run: a process works on it; none does, and there is no result; or there is a result."""
@@ -140,30 +62,9 @@ ONE_PROCESS = "one process"
 class Subject:
     """What a run is about, as far as a page may know.
 
-    Attributes
-    ----------
-    run, initiator : str
-        Their names. The name of the run is empty where all agents were in one process.
-    agents : tuple of str
-        All agents, the initiator first.
-    classes : tuple of str
-        The names of the classes.
-    reach : str
-        How agents were reached; :data:`ONE_PROCESS` where nothing had to be sent.
-    settings : tuple of Chosen
-        The plan, setting by setting.
-    n_rounds : int
-        The most rounds that the plan allows.
-    keeps_labels : bool
-        Whether true labels stay with the initiator.
-    metric : str
-        The metric that should improve on hold-out samples.
-    is_pilot : bool
-        Whether the run only asks if help is worth it.
-    label_only : bool
-        Whether the initiator has labels alone, and takes no turns.
-    tells_of_others : bool
-        Whether helpers are told what other helpers say about their models.
+    The name of the run is empty where all agents were in one process. ``agents`` begins with the initiator;
+    ``n_rounds`` is the most that the plan allows; a pilot only asks if help is worth it; ``label_only``: the initiator
+    has labels alone, and takes no turns; ``tells_of_others``: helpers learn what other helpers say about their models.
     """
 
     run: str
@@ -181,7 +82,6 @@ class Subject:
 
     @property
     def helpers(self) -> tuple[str, ...]:
-        """All agents but the initiator."""
         return self.agents[1:]
 
 
@@ -212,19 +112,9 @@ class RoundRow:
     The last round that counts has the figures of the result itself: its combination was learned at the end, with trees
     tried, too, and agents may have been left out.
 
-    Attributes
-    ----------
-    round : int
-        Counts from 1.
-    accuracy, metric : float or None
-        The accuracy and the chosen metric on the hold-out samples.
-    loss, error : float or None
-        The loss of the combination on samples that it has not seen, and its standard error.
-    kept : bool or None
-        Whether the result has the round; None while that is not decided.
-    bits : float or None
-        Bits per training sample that were sent to all helpers and received from them by then, without the matching of
-        ids; None where nothing had to be sent.
+    ``loss`` is that of the combination on samples that it has not seen, ``error`` its standard error; ``kept`` is None
+    while it is not decided whether the result has the round; ``bits`` per training sample were sent to all helpers and
+    received from them by then, without the matching of ids.
     """
 
     round: int
@@ -258,16 +148,8 @@ class MessageRow:
 class Traffic:
     """The messages between the agent whose page this is and one other agent.
 
-    Attributes
-    ----------
-    helper : str
-        The name of the other agent: a helper, or on a helper's page an initiator.
-    rows : tuple of MessageRow
-        Counts by direction and type.
-    turns : int
-        Turns that the helper took.
-    bits_sent, bits_received : float or None
-        Bits per training sample and turn: of what the helper was told before a turn, and of its answer.
+    ``helper`` is an initiator on a helper's page. Bits are per training sample and turn: of what the helper was told
+    before a turn, and of its answer.
     """
 
     helper: str
@@ -277,11 +159,9 @@ class Traffic:
     bits_received: float | None
 
     def bytes(self, direction: str) -> int:
-        """Return the number of bytes in one direction."""
         return sum(row.bytes for row in self.rows if row.direction == direction)
 
     def messages(self, direction: str) -> int:
-        """Return the number of messages in one direction."""
         return sum(row.messages for row in self.rows if row.direction == direction)
 
 
@@ -302,17 +182,6 @@ class Spent:
     agent: str
     seconds: float
     times: int
-
-
-@dataclass(frozen=True)
-class Released:
-    """What an agent said about one sample, in bits, all times together: as it is said, and as it was sent."""
-
-    kind: str
-    about: str
-    times: int
-    said: float
-    sent: float
 
 
 @dataclass(frozen=True)
@@ -350,17 +219,7 @@ class GainRow:
 
 @dataclass(frozen=True)
 class View:
-    """Everything that a page shows about a run. What is not known is None or empty.
-
-    Attributes
-    ----------
-    subject : Subject
-        What the run is about.
-    state : State
-        Whether it goes on.
-    progress : Progress
-        How far it is.
-    """
+    """Everything that a page shows about a run. What is not known is None or empty."""
 
     subject: Subject
     state: State
@@ -392,7 +251,7 @@ class View:
     n_training: int | None = None
     n_holdout: int | None = None
     seconds: tuple[Spent, ...] = ()
-    released: dict[str, tuple[Released, ...]] = field(default_factory=dict)
+    released: dict[str, tuple[ReleasedBits, ...]] = field(default_factory=dict)
     labels_given: LabelsGiven | None = None
     goes_on: tuple[str, ...] = ()
     opened: tuple[OpenedSoFar, ...] = ()
@@ -403,7 +262,6 @@ class View:
 
     @property
     def findings(self) -> Findings:
-        """What the hold-out samples say about the result."""
         return Findings(self.subject.metric, **{each.name: getattr(self, each.name) for each in fields(Findings)[1:]})
 
     @property
@@ -428,9 +286,6 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-# The settings of a plan as a page shows them.
-
-
 def chosen(plan: Plan, values: Mapping[str, object]) -> tuple[Chosen, ...]:
     """Return the settings that apply to a plan. The purpose is left out, because it is free text.
 
@@ -438,131 +293,14 @@ def chosen(plan: Plan, values: Mapping[str, object]) -> tuple[Chosen, ...]:
     'of its own'
     """
     return tuple(
-        Chosen(name, _shown(value), SETTINGS[name].explanation)
+        Chosen(name, _value(value), SETTINGS[name].explanation)
         for name, value in values.items()
         if name != "purpose" and SETTINGS[name].applies(plan)
     )
 
 
-def _shown(value: object) -> str:
+def _value(value: object) -> str:
     """Return a value as text. The text of anything else than text and numbers is hidden: it may say too much."""
     if value is None:
         return "none"
     return str(value) if isinstance(value, str | int | float) else "of its own"
-
-
-# Find out where the seconds of a run went, from the times of its events.
-#
-# The time between two events counts for the work that the second one ends: an answer ends the wait for it, and an
-# initiator's turn ends its own fit. So the parts add up to the whole.
-
-
-MATCHING, TELLING, TURNS, OWN_FITS = "matching samples", "telling the task", "turns", "own turns"
-COMBINING, ALONE, ENDING = "putting votes together", "training alone, to compare", "ending the run"
-PREDICTING, STARTING, IDLE, OTHER = "predicting", "starting to work together", "nobody at work", "all else"
-
-_ANSWERS = {
-    "opened": STARTING,
-    "aligned": MATCHING,
-    "ready": TELLING,
-    "recalled": TELLING,
-    "turn-taken": TURNS,
-    "ended": ENDING,
-    "scores": PREDICTING,
-    "forgotten": ENDING,
-}
-_OWN: dict[type[Event], str] = {
-    SamplesMatched: MATCHING,
-    SamplesSettled: MATCHING,
-    LabelsTold: TELLING,
-    RoundFinished: COMBINING,
-    CombinationLearned: COMBINING,
-    SamplesOpened: PREDICTING,
-    Predicted: PREDICTING,
-    RunFinished: ENDING,
-    RunForgotten: ENDING,
-    JobStarted: STARTING,
-}
-_ORDER = (STARTING, MATCHING, TELLING, TURNS, OWN_FITS, COMBINING, ALONE, ENDING, PREDICTING, OTHER, IDLE)
-
-Key: TypeAlias = tuple[str, str]
-
-
-class TimeLine:
-    """Adds up seconds, event by event.
-
-    Parameters
-    ----------
-    initiator : str
-        The agent whose own work needs no messages.
-    is_pilot : bool
-        Whether the command goes on when training is over.
-    label_only : bool
-        Whether the initiator has labels alone, and does not train by itself to compare.
-    """
-
-    def __init__(self, initiator: str, is_pilot: bool = False, label_only: bool = False) -> None:
-        self._initiator = initiator
-        self._is_pilot = is_pilot
-        self._judging = COMBINING if label_only else ALONE
-        self._before: datetime | None = None
-        self._seconds: dict[Key, float] = {}
-        self._times: dict[Key, int] = {}
-        self._begun: set[Key] = set()
-        self._is_over = False
-        self._is_idle = False
-
-    def feed(self, time: datetime | None, event: Event) -> None:
-        """Add one more event; an event without a time is ignored."""
-        if time is None:
-            return
-        if self._before is not None:
-            key = (IDLE, "") if self._is_idle or self._begins_anew(event) else self._key(event)
-            self._seconds[key] = self._seconds.get(key, 0.0) + max((time - self._before).total_seconds(), 0.0)
-            told = isinstance(event, TurnFinished) and event.agent != self._initiator  # its answer was counted
-            self._times[key] = self._times.get(key, 0) + (not told)
-        self._before = time
-        self._note(event)
-
-    def spent(self) -> tuple[Spent, ...]:
-        """Return where the seconds went, in the order of a run."""
-        keys = sorted(self._seconds, key=lambda key: _ORDER.index(key[0]))
-        return tuple(Spent(*key, round(self._seconds[key], 3), self._times[key]) for key in keys)
-
-    def _begins_anew(self, event: Event) -> bool:
-        """Whether an event shows that a command resumes the run, because it comes again. Before it, nobody worked."""
-        return _beginning(event) in self._begun
-
-    def _note(self, event: Event) -> None:
-        """Remember the first events of a command, and whether a command has ended."""
-        begins = _beginning(event)
-        if begins is not None:
-            self._begun.add(begins)
-        self._is_over |= isinstance(event, RunFinished)
-        ends = isinstance(event, Predicted | RunForgotten) or (isinstance(event, RunFinished) and not self._is_pilot)
-        self._is_idle = ends
-
-    def _key(self, event: Event) -> Key:
-        match event:
-            case Answered(agent=agent, type=type_):
-                what = _ANSWERS.get(type_, OTHER)
-            case SamplesDone(agent=agent):
-                what = MATCHING
-            case TurnFinished(agent=agent):
-                what = OWN_FITS if agent == self._initiator else TURNS
-            case ResultJudged():
-                what, agent = self._judging, self._initiator
-            case _:
-                what, agent = _OWN.get(type(event), OTHER), self._initiator
-        return PREDICTING if self._is_over and what in (STARTING, MATCHING, TELLING) else what, agent
-
-
-def _beginning(event: Event) -> Key | None:
-    """Return what an event begins, and with which agent; None for an event that does not begin a command."""
-    match event:
-        case Asked(type="open" | "begin", agent=agent):
-            return event.type, agent
-        case JobStarted():
-            return "job", ""
-        case _:
-            return None

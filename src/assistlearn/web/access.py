@@ -1,4 +1,4 @@
-"""Who may ask: pages by a token and a host's name, programs by a bearer token, and no strange web page."""
+"""Who may ask: one gate before every server, with a policy; and the tokens that the policy names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import hmac
 import os
 import secrets
 import stat
-from collections.abc import Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -16,21 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistlearn.errors import SettingsError
 
-# Protect every page: by the name of its host, by a token in its address, and by headers.
-#
-# Every program and every web page on a machine can reach a server on its loopback. So
-#
-# - the ``Host`` header must name this machine's loopback. A foreign name that was made to point here (DNS rebinding) is
-#   refused. The port is not checked, so that a forwarded port works;
-# - the first part of the path must be the token. It is in no cookie: browsers would also send that to other servers on
-#   this machine;
-# - headers tell the browser not to store the answer, and not to show it in a frame or to other sites. The page itself
-#   may ask no other server.
-
-
 LOOPBACK = "127.0.0.1"
 LOOPBACK_NAMES = frozenset({LOOPBACK, "localhost", "[::1]"})
-"""The names under which a browser may ask a server that only this machine reaches."""
+"""The names under which a server may be asked that only this machine reaches."""
 
 HEADERS: Mapping[str, str] = {
     "cache-control": "no-store",
@@ -40,49 +29,52 @@ HEADERS: Mapping[str, str] = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-"""The headers of every answer."""
+"""The headers of a page: a browser neither stores it nor shows it in a frame or to other sites."""
 
-_Headers: TypeAlias = Collection[tuple[bytes, bytes]]
+OPEN_PATHS = ("/v2/health/live", "/v2/health/ready")
+"""What anybody may ask a service: whether it lives, and is ready."""
 
+OF_FORMS = (b"application/x-www-form-urlencoded", b"multipart/form-data", b"text/plain")
+"""The types of content that a form on any web page can send."""
 
-def new_token() -> str:
-    """Return a token that nobody guesses: 192 bits, fit for an address."""
-    return secrets.token_urlsafe(24)
-
-
-def host_of(headers: _Headers) -> str:
-    """Return the host that a request names, without the port, in small letters; empty unless it names exactly one.
-
-    >>> host_of([(b"host", b"LocalHost:8080")]), host_of([(b"host", b"[::1]:80")]), host_of([])
-    ('localhost', '[::1]', '')
-    """
-    said = [value for name, value in headers if name == b"host"]
-    if len(said) != 1:
-        return ""
-    name = said[0].decode("latin-1").lower()
-    head, colon, tail = name.rpartition(":")
-    return head if colon and tail.isascii() and tail.isdigit() else name
+_Headers: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 
-class HostGate:
-    """Refuses requests to a host name that is not this server's, with status 421. Adds headers to all answers.
+@dataclass(frozen=True)
+class Policy:
+    """Who may ask a server, and how it refuses others: in words for people, or in JSON for programs.
 
-    Parameters
+    Attributes
     ----------
-    app : ASGI application
-        The application behind the gate.
-    names : collection of str, default=LOOPBACK_NAMES
-        The names of this server, in small letters.
+    token : str or None
+        The token that is asked for. None: programs need none, but what a web page sends is refused. Any page could have
+        the browser of somebody who reaches the service ask it.
+    in_path : bool
+        Whether the token is the first part of the path, for pages, and not in a header. It is in no cookie: browsers
+        would also send that to other servers on this machine.
+    hosts : collection of str or None
+        The names of this server. A foreign one may have been made to point here (DNS rebinding). The port is not
+        checked, so that a forwarded port works. None: any name.
     headers : mapping
         The headers that an answer gets if it does not have them.
     """
 
-    def __init__(
-        self, app: ASGIApp, names: Collection[str] = LOOPBACK_NAMES, headers: Mapping[str, str] = HEADERS
-    ) -> None:
+    token: str | None
+    in_path: bool = False
+    hosts: Collection[str] | None = LOOPBACK_NAMES
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Gate:
+    """Answers, in the place of an application, the requests that a policy refuses.
+
+    A foreign host is refused with status 421, a wrong token with 403 in a path and with 401 in a header. Where no token
+    is needed, a web page is refused with 403, and contents as forms send them with 415.
+    """
+
+    def __init__(self, app: ASGIApp, policy: Policy) -> None:
         self._app = app
-        self._names = frozenset(names)
-        self._headers = headers
+        self._policy = policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -92,64 +84,88 @@ class HostGate:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                said = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
-                    said.setdefault(name, value)
+                headers = MutableHeaders(scope=message)
+                for name, value in self._policy.headers.items():
+                    headers.setdefault(name, value)
             await send(message)
 
-        host = host_of(scope["headers"])
-        if host in self._names:
-            await self._app(scope, receive, with_headers)
-            return
-        words = f"This server is not {host[:100] or 'nameless'!r}. Use the address that its command printed.\n"
-        await PlainTextResponse(words, 421)(scope, receive, with_headers)
+        refusal = self._refusal(scope)
+        if refusal is None and self._policy.in_path:
+            path = "/" + scope["path"].lstrip("/").partition("/")[2]
+            scope = {**scope, "path": path, "raw_path": path.encode()}
+        await (refusal or self._app)(scope, receive, with_headers)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        policy, headers = self._policy, scope["headers"]
+        host = host_of(headers)
+        if policy.hosts is not None and host not in policy.hosts:
+            known = ", ".join(sorted(policy.hosts))
+            words = f"This server is not {host[:100] or 'nameless'!r}. In the Host header, its names are {known}."
+            return self._refused(421, words)
+        if policy.token is None:
+            return self._refused_page(headers)
+        if policy.in_path:
+            first, slash, _ = scope["path"].lstrip("/").partition("/")
+            if not hmac.compare_digest(first.encode(), policy.token.encode()):
+                return self._refused(
+                    403, "The token is missing or wrong. Use the whole address that the command printed."
+                )
+            return None if slash else RedirectResponse(f"/{first}/", 308)
+        if scope["path"] in OPEN_PATHS or _has_token(headers, policy.token):
+            return None
+        words = "The token is missing or wrong. Send it in the header 'Authorization: Bearer TOKEN'."
+        return self._refused(401, words, {"www-authenticate": "Bearer"})
+
+    def _refused_page(self, headers: _Headers) -> Response | None:
+        """Refuse what a page may have caused: browsers say so, in headers that pages cannot change."""
+        for name, value in headers:
+            value = value.strip().lower()
+            if name == b"origin" or (name == b"sec-fetch-site" and value != b"none"):
+                return self._refused(403, "A web page asks, and this service needs no token: it answers programs only.")
+            if name == b"content-type" and value.partition(b";")[0].strip() in OF_FORMS:
+                kind = value[:80].decode("ascii", "replace")
+                return self._refused(
+                    415, f"The content is of type {kind}, as web pages send it. Send application/json."
+                )
+        return None
+
+    def _refused(self, status: int, words: str, headers: Mapping[str, str] | None = None) -> Response:
+        if self._policy.in_path:
+            return PlainTextResponse(f"{words}\n", status, headers)
+        return JSONResponse({"error": words}, status, headers)
 
 
-class TokenGate:
-    """Refuses requests whose path does not begin with the token, with status 403. Passes the rest of the path on.
+def host_of(headers: _Headers) -> str:
+    """Return the host that a request names, without the port, in small letters; empty unless it names exactly one.
 
-    Parameters
-    ----------
-    app : ASGI application
-        The application behind the gate.
-    token : str
-        The token.
+    >>> host_of([(b"host", b"LocalHost:8080")]), host_of([(b"host", b"[::1]:80")]), host_of([])
+    ('localhost', '[::1]', '')
     """
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._token = token.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        said, slash, rest = scope["path"].lstrip("/").partition("/")
-        if hmac.compare_digest(said.encode(), self._token):
-            there: ASGIApp = self._app if slash else RedirectResponse(f"/{said}/", 308)
-            await there(_behind(scope, f"/{rest}"), receive, send)
-            return
-        await _no_token()(scope, receive, send)
+    values = [value for name, value in headers if name == b"host"]
+    if len(values) != 1:
+        return ""
+    name = values[0].decode("latin-1").lower()
+    head, colon, tail = name.rpartition(":")
+    return head if colon and tail.isascii() and tail.isdigit() else name
 
 
-def _behind(scope: MutableMapping[str, Any], path: str) -> Scope:
-    return {**scope, "path": path, "raw_path": path.encode()}
+def _has_token(headers: _Headers, token: str) -> bool:
+    values = [value for name, value in headers if name == b"authorization"]
+    if len(values) != 1:
+        return False
+    kind, _, given = values[0].partition(b" ")
+    return kind.lower() == b"bearer" and hmac.compare_digest(given.strip(), token.encode())
 
 
-def _no_token() -> Response:
-    words = "The token is missing or wrong. Use the whole address that the command printed.\n"
-    return PlainTextResponse(words, 403)
-
-
-# Answer only clients that have the token. It is made once, and kept in a file that only its owner can read.
-
-
-OPEN_PATHS = ("/v2/health/live", "/v2/health/ready")
-"""What anybody may ask: whether the service lives, and is ready."""
+# -- tokens
 
 SHORTEST = 16
 """Characters that a token must have at least."""
+
+
+def new_token() -> str:
+    """Return a token that nobody guesses: 192 bits, fit for an address."""
+    return secrets.token_urlsafe(24)
 
 
 def kept_token(file: Path) -> str:
@@ -180,100 +196,3 @@ def _checked(file: Path) -> str:
             "Remove the file, and a new token is made."
         )
     return token
-
-
-class BearerGate:
-    """Refuses requests without the token, with 401.
-
-    Parameters
-    ----------
-    app : ASGI application
-        What stands behind the gate.
-    token : str
-        The token.
-    """
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._expected = token.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
-        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or self._has_token(scope):
-            await self._app(scope, receive, send)
-            return
-        words = "The token is missing or wrong. Send it in the header 'Authorization: Bearer TOKEN'."
-        await JSONResponse({"error": words}, 401, {"www-authenticate": "Bearer"})(scope, receive, send)
-
-    def _has_token(self, scope: Scope) -> bool:
-        said = [value for name, value in scope["headers"] if name == b"authorization"]
-        if len(said) != 1:
-            return False
-        kind, _, token = said[0].partition(b" ")
-        return bool(kind.lower() == b"bearer") and hmac.compare_digest(token.strip(), self._expected)
-
-
-# Refuse what web pages send: to a name that they have made point here, or from the browser of somebody who may ask.
-
-
-OF_FORMS = (b"application/x-www-form-urlencoded", b"multipart/form-data", b"text/plain")
-"""The types of content that a form on any web page can send."""
-
-
-class LoopbackGate:
-    """Refuses requests to a foreign host name, with status 421: a web page may have made that name point here.
-
-    Parameters
-    ----------
-    app : ASGI application
-        The application behind the gate.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
-        if scope["type"] != "http" or host_of(scope["headers"]) in LOOPBACK_NAMES:
-            await self._app(scope, receive, send)
-            return
-        words = "This service answers only to the names 127.0.0.1, localhost and [::1] in the Host header."
-        await JSONResponse({"error": words}, 421)(scope, receive, send)
-
-
-class PagesGate:
-    """Refuses requests that a browser sends for a web page, with status 403, and contents as forms send them, with 415.
-
-    For a service that needs no token: any page could have the browser of somebody who reaches the service ask it.
-    The service has no pages of its own, so no page has a reason to. A browser says which page asks (``Origin``), and
-    whether one does (``Sec-Fetch-Site``); pages cannot change these headers.
-
-    Parameters
-    ----------
-    app : ASGI application
-        The application behind the gate.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
-        refused = None if scope["type"] != "http" else _why_refused(scope["headers"])
-        if refused is None:
-            await self._app(scope, receive, send)
-            return
-        status, words = refused
-        await JSONResponse({"error": words}, status)(scope, receive, send)
-
-
-def _why_refused(headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
-    """Return status and words for a request that a page may have caused; None for one that none has."""
-    for name, value in headers:
-        said = value.strip().lower()
-        if name == b"origin" or (name == b"sec-fetch-site" and said != b"none"):
-            return 403, "A web page asks, and this service needs no token: it answers programs only."
-        if name == b"content-type" and said.partition(b";")[0].strip() in OF_FORMS:
-            kind = said[:80].decode("ascii", "replace")
-            return 415, f"The content is of type {kind}, as web pages send it. Send application/json."
-    return None

@@ -1,4 +1,4 @@
-"""Requests for inference and their answers: the Open Inference Protocol and plain JSON, read within limits."""
+"""Requests for predictions and their answers: plain JSON and the Open Inference Protocol, read within limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,32 +20,15 @@ from starlette.responses import Response
 from assistlearn.alignment.ids import normalise_one
 from assistlearn.initiator.prediction import Prediction
 
-# How much one request may ask for, and how long a client may take to send it.
-
 
 @dataclass(frozen=True)
 class ServingLimits:
-    """The limits of a service.
-
-    Attributes
-    ----------
-    most_ids : int
-        The largest number of ids in one request.
-    most_bytes : int
-        The largest number of bytes in the body of one request.
-    longest_id : int
-        The largest number of characters of one id.
-    slowest : float
-        Seconds in which a client must have sent the head of its request, and then its body.
-    """
+    """How much one request may ask for; ``slowest`` is in seconds, for the head of a request, and then its body."""
 
     most_ids: int = 1_000
     most_bytes: int = 1_000_000
     longest_id: int = 1_000
     slowest: float = 10.0
-
-
-# Read the body of a request, with a limit on its bytes and on the seconds that it takes.
 
 
 DRAINING = 1.0
@@ -57,29 +40,25 @@ async def body_of(request: Request, limits: ServingLimits) -> bytes:
     packed = request.headers.get("content-encoding", "identity")
     if packed != "identity":
         raise HTTPException(415, f"The body is compressed ({packed[:40]!r}). Send it uncompressed.")
-    said = request.headers.get("content-length", "0")
-    if said.isdecimal() and int(said[:20]) > limits.most_bytes:
+    length = request.headers.get("content-length", "0")
+    if length.isdecimal() and int(length[:20]) > limits.most_bytes:
         await _drained(request)
         raise _too_large(limits)
     try:
+        body = bytearray()
         async with asyncio.timeout(limits.slowest):
-            return await _read(request, limits)
+            async for piece in request.stream():
+                body += piece
+                if len(body) > limits.most_bytes:
+                    await _drained(request)
+                    raise _too_large(limits)
+        return bytes(body)
     except TimeoutError:
         raise HTTPException(
             408, f"The body did not come within {limits.slowest:g} seconds.", {"connection": "close"}
         ) from None
     except ClientDisconnect:
         raise HTTPException(400, "The body ended before it was complete.") from None
-
-
-async def _read(request: Request, limits: ServingLimits) -> bytes:
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > limits.most_bytes:
-            await _drained(request)
-            raise _too_large(limits)
-    return bytes(body)
 
 
 async def _drained(request: Request) -> None:
@@ -94,21 +73,9 @@ def _too_large(limits: ServingLimits) -> HTTPException:
     return HTTPException(413, words, {"connection": "close"})
 
 
-# The ids that a request asks about: checked, and normalised as the ids of tables are.
-
-
 @dataclass(frozen=True)
 class AskedIds:
-    """Ids as they were given, and as they are looked up.
-
-    Attributes
-    ----------
-    given : list of str
-        In the order of the request; an id may be there twice.
-    texts : list of str
-        Normalised, each once.
-    places : list of int
-        The position of each given id in ``texts``.
+    """Ids as they were given, each id normalised once, and the place of each given id among those.
 
     Examples
     --------
@@ -153,95 +120,12 @@ def _text(value: Any, position: int, limits: ServingLimits) -> str:
     return text
 
 
-# Tensors of the Open Inference Protocol, in JSON and in its binary form.
-
-
-Datatype = Literal["BYTES", "FP64", "BOOL"]
-
-_LENGTH = struct.Struct("<I")
-
-
-def packed_texts(texts: Sequence[str]) -> bytes:
-    """Return texts as the elements of a BYTES tensor: each has its length in four bytes before it.
-
-    >>> packed_texts(["ab", ""]).hex(" ", -4)
-    '02000000 61620000 0000'
-    """
-    contents = [text.encode() for text in texts]
-    return b"".join(_LENGTH.pack(len(content)) + content for content in contents)
-
-
-def unpacked_texts(data: bytes) -> list[str]:
-    """Return the elements of a BYTES tensor as texts.
-
-    >>> unpacked_texts(packed_texts(["ab", ""]))
-    ['ab', '']
-
-    Raises
-    ------
-    ValueError
-        The bytes are no such tensor, or an element is no text in UTF-8.
-    """
-    texts: list[str] = []
-    place = 0
-    while place < len(data):
-        if place + _LENGTH.size > len(data):
-            raise ValueError(f"element {len(texts)} has no length before it")
-        (length,) = _LENGTH.unpack_from(data, place)
-        place += _LENGTH.size
-        if place + length > len(data):
-            raise ValueError(f"element {len(texts)} says that it has {length:,} bytes; {len(data) - place:,} are left")
-        try:
-            texts.append(data[place : place + length].decode())
-        except UnicodeDecodeError:
-            raise ValueError(f"element {len(texts)} is not text in UTF-8") from None
-        place += length
-    return texts
-
-
-def tensor(name: str, values: Sequence[str] | NDArray[Any], binary: bool) -> tuple[dict[str, Any], bytes]:
-    """Return a tensor as an output of a response, and its bytes where it is binary.
-
-    Parameters
-    ----------
-    name : str
-        What the output is called.
-    values : sequence of str, or ndarray of float or bool
-        Its elements.
-    binary : bool
-        Whether its elements go behind the JSON.
-    """
-    if isinstance(values, np.ndarray):
-        datatype: Datatype = "BOOL" if values.dtype == np.bool_ else "FP64"
-        shape, flat = list(values.shape), values.ravel().tolist()
-        packed = values.astype("?" if datatype == "BOOL" else "<f8").tobytes()
-    else:
-        datatype, shape, flat, packed = "BYTES", [len(values)], list(values), packed_texts(values)
-    described: dict[str, Any] = {"name": name, "datatype": datatype, "shape": shape}
-    if binary:
-        return described | {"parameters": {"binary_data_size": len(packed)}}, packed
-    return described | {"data": flat}, b""
-
-
-# A prediction in plain JSON: for each id its class, the probabilities, who voted and who was missing.
-
-
 LACKS = "It does not hold this id."
 
 
 @dataclass(frozen=True)
 class ServedAnswer:
-    """The answer to a request.
-
-    Attributes
-    ----------
-    asked : AskedIds
-        What was asked.
-    prediction : Prediction
-        The prediction for ``asked.texts``: every id once.
-    voters : list of str
-        The agents whose votes count in the run.
-    """
+    """The prediction for the ids of a request; ``voters`` are the agents whose votes count in the run."""
 
     asked: AskedIds
     prediction: Prediction
@@ -282,17 +166,17 @@ class ServedAnswer:
         return rows.reshape(len(self.voters), len(nobody)).T[self.asked.places]
 
     def _one(self, given: str, place: int, label: Any) -> dict[str, Any]:
-        said = self.prediction
-        voted = [name for name in self.voters if name in said.known and said.known[name][place]]
-        classes = [str(name) for name in said.classes]
-        alone = bool(said.by_shares[place])
-        by_shares = {"by_label_shares": alone} if alone or said.label_only else {}
+        found = self.prediction
+        voted = [name for name in self.voters if name in found.known and found.known[name][place]]
+        classes = [str(name) for name in found.classes]
+        alone = bool(found.by_shares[place])
+        by_shares = {"by_label_shares": alone} if alone or found.label_only else {}
         return {
             "id": given,
             "label": plain_label(label),
-            "probabilities": dict(zip(classes, said.probabilities[place].tolist(), strict=True)),
+            "probabilities": dict(zip(classes, found.probabilities[place].tolist(), strict=True)),
             "voted": voted,
-            "missing": {name: said.absent.get(name, LACKS) for name in self.voters if name not in voted},
+            "missing": {name: found.absent.get(name, LACKS) for name in self.voters if name not in voted},
         } | by_shares
 
 
@@ -305,7 +189,7 @@ def plain_label(label: Any) -> Any:
     return label if isinstance(label, str | int | float | bool) else str(label)
 
 
-# A request for inference of the Open Inference Protocol, version 2, and the answer to it.
+# -- the Open Inference Protocol, version 2
 
 
 HEADER_LENGTH = "inference-header-content-length"
@@ -315,8 +199,6 @@ OUTPUTS = ("label", "probability", "voted")
 
 
 class RequestedInput(msgspec.Struct):
-    """A tensor of a request."""
-
     name: str
     datatype: str
     shape: list[int]
@@ -325,22 +207,15 @@ class RequestedInput(msgspec.Struct):
 
 
 class RequestedOutput(msgspec.Struct):
-    """A tensor that the answer is to have."""
-
     name: str
     parameters: dict[str, Any] = {}
 
 
 class InferenceRequest(msgspec.Struct):
-    """What a client asks."""
-
     inputs: list[RequestedInput]
     id: str = ""
     outputs: list[RequestedOutput] | None = None
     parameters: dict[str, Any] = {}
-
-
-_decoder = msgspec.json.Decoder(InferenceRequest)
 
 
 def read_inference(body: bytes, headers: Mapping[str, str]) -> tuple[InferenceRequest, list[str]]:
@@ -352,7 +227,7 @@ def read_inference(body: bytes, headers: Mapping[str, str]) -> tuple[InferenceRe
         )
     head, tail = body[: int(length)], body[int(length) :]
     try:
-        request = _decoder.decode(head)
+        request = msgspec.json.decode(head, type=InferenceRequest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise HTTPException(400, f"The body is not a request for inference: {error}.") from None
     _check_outputs(request)
@@ -378,7 +253,7 @@ def inference_answer(request: InferenceRequest, model: str, answer: ServedAnswer
     for output in wanted:
         binary = output.parameters.get("binary_data", by_default) is True
         described, tail = tensor(output.name, _values(output.name, answer), binary)
-        more = _said_of(output.name, answer)
+        more = _columns_of(output.name, answer)
         described["parameters"] = described.get("parameters", {}) | more
         outputs.append(described)
         tails.append(tail)
@@ -398,16 +273,15 @@ def inference_answer(request: InferenceRequest, model: str, answer: ServedAnswer
 
 
 def _values(name: str, answer: ServedAnswer) -> Any:
-    said, places = answer.prediction, answer.asked.places
+    found, places = answer.prediction, answer.asked.places
     if name == "voted":
         return answer.voted()
-    labels, there = said.labels, said.decided
     if name == "label":
-        return ["" if labels[place] is None else str(labels[place]) for place in places]
-    return np.where(there[:, None], said.probabilities, 0.0)[places]
+        return ["" if found.labels[place] is None else str(found.labels[place]) for place in places]
+    return np.where(found.decided[:, None], found.probabilities, 0.0)[places]
 
 
-def _said_of(name: str, answer: ServedAnswer) -> dict[str, str]:
+def _columns_of(name: str, answer: ServedAnswer) -> dict[str, str]:
     """Return the names of an output's columns: classes or agents."""
     if name == "probability":
         return {"classes": json.dumps([str(each) for each in answer.prediction.classes])}
@@ -446,3 +320,54 @@ def _flat(data: Any) -> list[str]:
     if rows is None or not all(isinstance(text, str) for text in rows):
         raise HTTPException(400, "The data of 'ids' must be a list of texts.")
     return rows
+
+
+# -- tensors, in JSON and in binary form
+_LENGTH = struct.Struct("<I")
+
+
+def packed_texts(texts: Sequence[str]) -> bytes:
+    """Return texts as the elements of a BYTES tensor: each has its length in four bytes before it.
+
+    >>> packed_texts(["ab", ""]).hex(" ", -4)
+    '02000000 61620000 0000'
+    """
+    contents = [text.encode() for text in texts]
+    return b"".join(_LENGTH.pack(len(content)) + content for content in contents)
+
+
+def unpacked_texts(data: bytes) -> list[str]:
+    """Return the elements of a BYTES tensor as texts; raise ``ValueError`` where the bytes are none.
+
+    >>> unpacked_texts(packed_texts(["ab", ""]))
+    ['ab', '']
+    """
+    texts: list[str] = []
+    place = 0
+    while place < len(data):
+        if place + _LENGTH.size > len(data):
+            raise ValueError(f"element {len(texts)} has no length before it")
+        (length,) = _LENGTH.unpack_from(data, place)
+        place += _LENGTH.size
+        if place + length > len(data):
+            raise ValueError(f"element {len(texts)} says that it has {length:,} bytes; {len(data) - place:,} are left")
+        try:
+            texts.append(data[place : place + length].decode())
+        except UnicodeDecodeError:
+            raise ValueError(f"element {len(texts)} is not text in UTF-8") from None
+        place += length
+    return texts
+
+
+def tensor(name: str, values: Sequence[str] | NDArray[Any], binary: bool) -> tuple[dict[str, Any], bytes]:
+    """Return a tensor as an output of a response, and, where it is binary, its bytes, which go behind the JSON."""
+    if isinstance(values, np.ndarray):
+        datatype = "BOOL" if values.dtype == np.bool_ else "FP64"
+        shape, flat = list(values.shape), values.ravel().tolist()
+        packed = values.astype("?" if datatype == "BOOL" else "<f8").tobytes()
+    else:
+        datatype, shape, flat, packed = "BYTES", [len(values)], list(values), packed_texts(values)
+    described: dict[str, Any] = {"name": name, "datatype": datatype, "shape": shape}
+    if binary:
+        return described | {"parameters": {"binary_data_size": len(packed)}}, packed
+    return described | {"data": flat}, b""

@@ -1,26 +1,22 @@
-"""The live page: what is watched, its newest state, and the stream of changes to every watcher."""
+"""The live page: one thread reads news and renders the report, and every watcher is sent the newest page whole."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import hashlib
 import json
 import logging
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from time import monotonic
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -30,17 +26,15 @@ from starlette.types import ASGIApp
 
 from assistlearn.errors import AssistLearnError
 from assistlearn.release import __version__
-from assistlearn.report.page import Frame, fragment, policy, style_sheet
-from assistlearn.report.sections import Section
-from assistlearn.web.access import HEADERS, HostGate, TokenGate
+from assistlearn.report.page import Frame, body, policy, style_sheet
+from assistlearn.report.sections import PagePicture, Section
+from assistlearn.web.access import HEADERS, Gate, Policy
 from assistlearn.web.server import WebServer
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-
-# What can be watched: it reads news from a file that grows, and makes a top line and sections from them.
-
+logger = logging.getLogger("assistlearn.web")
 
 Condition: TypeAlias = Literal["waiting", "reading", "running", "resumed", "stopped", "ended", "gone"]
 """The condition of a run, or of an agent.
@@ -52,47 +46,20 @@ removed.
 
 
 @dataclass(frozen=True)
-class HowItStands:
-    """The line at the top of the page: the condition of what is watched.
-
-    Attributes
-    ----------
-    condition : str
-        In one word, for the script and the style.
-    name : str
-        In one or two words, for people.
-    words : str
-        In a sentence or two.
-    last : datetime or None
-        When the last event happened.
-    """
+class Status:
+    """The line at the top: a condition, its name for people, a sentence or two, and when the last event happened."""
 
     condition: Condition
     name: str
     words: str
     last: datetime | None = None
 
-
-@dataclass(frozen=True)
-class Draft:
-    """A section of the page that can be drawn.
-
-    Attributes
-    ----------
-    key : str
-        The id of its element.
-    content : hashable
-        What it is made from. While this is the same, the section is not drawn again.
-    draw : callable
-        Returns the element as HTML.
-    is_costly : bool
-        Whether it has a picture, which takes a while.
-    """
-
-    key: str
-    content: Hashable
-    draw: Callable[[], str]
-    is_costly: bool = False
+    def facts(self) -> dict[str, Any]:
+        """Return the line for the page's script. It says how long ago the last event was: clocks may differ."""
+        now = datetime.now(UTC)
+        quiet = None if self.last is None else max((now - self.last).total_seconds(), 0.0)
+        known = {"condition": self.condition, "name": self.name, "words": self.words}
+        return known | {"quiet": quiet, "now": now.timestamp()}
 
 
 class Watched(Protocol):
@@ -105,7 +72,7 @@ class Watched(Protocol):
 
     @property
     def generation(self) -> int:
-        """How often another log has taken the place of the one that was read. Then the whole page is drawn anew."""
+        """How often another log has taken the place of the one that was read."""
         ...
 
     def take_news(self) -> bool:
@@ -116,201 +83,104 @@ class Watched(Protocol):
         """Return a value that changes as soon as there is something new to show."""
         ...
 
-    def standing(self) -> HowItStands:
+    def status(self) -> Status:
         """Return the line at the top of the page."""
         ...
 
     def frame(self) -> Frame:
-        """Return the title, the heading and the paragraphs around the sections. They change with the generation."""
+        """Return the title, the heading and the paragraphs around the sections."""
         ...
 
-    def drafts(self) -> list[Draft]:
-        """Return the sections in their order. To make drafts costs little; to draw them may cost more."""
+    def sections(self) -> Sequence[Section]:
+        """Return the sections in their order; their pictures are drawn later."""
         ...
 
 
-# The live page at one time. It is the same for all watchers.
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A section as it was drawn.
-
-    Attributes
-    ----------
-    html : str
-        The HTML element.
-    content : hashable
-        What the section was made from.
-    changed : int
-        How many bytes of the log were read when it was drawn.
-    """
-
-    html: str
-    content: Hashable
-    changed: int
-
-    @cached_property
-    def version(self) -> str:
-        """A digest, by which the page recognises a section that it shows already."""
-        return hashlib.sha256(self.html.encode()).hexdigest()[:16]
-
-
-@dataclass(frozen=True)
-class PageState:
-    """The page at one time.
-
-    Attributes
-    ----------
-    number : int
-        The number of this state. Every new state has the next number.
-    log : int
-        The number of the log. It changes when another log takes the place of this one.
-    place : int
-        How many bytes of the log were read for this state.
-    standing : HowItStands
-        The line at the top of the page.
-    frame : Frame
-        The title, the heading and the paragraphs around the sections.
-    sections : mapping from str to Drawn
-        The sections by key, in their order.
-    """
-
-    number: int
-    log: int
-    place: int
-    standing: HowItStands
-    frame: Frame
-    sections: Mapping[str, Drawn] = field(default_factory=lambda: MappingProxyType({}))
-
-    def since(self, place: int) -> dict[str, Drawn]:
-        """Return the sections that may have changed since the page was at a place."""
-        return {key: drawn for key, drawn in self.sections.items() if drawn.changed >= place}
-
-    def other_than(self, known: Mapping[str, str]) -> dict[str, Drawn]:
-        """Return the sections whose versions differ from the known ones."""
-        return {key: drawn for key, drawn in self.sections.items() if known.get(key) != drawn.version}
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """The versions of all sections."""
-        return {key: drawn.version for key, drawn in self.sections.items()}
-
-
-# Draw the sections of a page: those without a picture at once, pictures one by one in a thread of their own.
-#
-# There is a pause between two drawings. News is read while a picture is drawn.
-
+# -- rendering, in the thread of a feed
 
 OFTEN = 0.25
-"""Seconds between two drawings of sections without a picture, at least."""
+"""Seconds between two pages, at least."""
 
 REST = 3.0
 """The pause after a picture, as a multiple of the time that it took: a run on this machine comes first."""
 
 
 @dataclass(frozen=True)
-class _UnderWay:
-    """A picture that is being drawn: of what, for which log, since when."""
+class LivePage:
+    """The newest page: its number, and its content. ``place`` is the byte of the log that it goes up to."""
 
-    draft: Draft
-    log: int
-    began: float
-    html: Future[str]
+    number: int
+    place: int
+    status: Status
+    title: str
+    body: str
 
 
-class Drawing:
-    """The newest page of something that is watched.
+class _Renderer:
+    """Renders the whole page anew on every change.
 
-    Parameters
-    ----------
-    watched : Watched
-        A run or an agent.
-    clock : callable, optional
-        Returns seconds.
+    Drawing takes matplotlib a tenth of a second or more for each picture, and there are up to nine. So the page comes
+    at once, with the pictures that are there, and the others are drawn one by one in the pauses.
     """
 
-    def __init__(self, watched: Watched, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, watched: Watched) -> None:
         self._watched = watched
-        self._clock = clock
         self._mark: Hashable = None
-        self._pending: dict[str, Draft] = {}
-        self._order: tuple[str, ...] = ()
+        self._generation = watched.generation
+        self._sections: Sequence[Section] = ()
+        self._drawn: dict[str, tuple[PagePicture, str]] = {}
         self._due = self._due_picture = 0.0
-        self._under_way: _UnderWay | None = None
-        self._artist = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pictures")
-        self.state = PageState(0, watched.generation, 0, watched.standing(), watched.frame())
+        self._number = 0
+        self.page = self._rendered()
 
     @property
-    def is_whole(self) -> bool:
+    def is_up_to_date(self) -> bool:
         """Whether the page shows the newest event. Pictures may still be older."""
-        return self._mark == self._watched.mark() and all(key in self.state.sections for key in self._order)
+        return self._mark == self._watched.mark()
 
-    def draw(self) -> bool:
-        """Draw the sections that are due; return whether the page has changed."""
-        now, mark = self._clock(), self._watched.mark()
-        if mark != self._mark and now >= self._due:
-            self._draw_at_once(self._watched.drafts())
-            self._mark, self._due = mark, now + OFTEN
-            return True
-        taken = self._take_picture(now)
-        if self._under_way is None:
-            self._begin_picture(now)
-        return taken
-
-    def close(self) -> None:
-        """End the thread that draws pictures, once its present picture is done."""
-        self._artist.shutdown()
-
-    def _draw_at_once(self, drafts: list[Draft]) -> None:
-        watched, before = self._watched, self.state
-        known = before.sections if before.log == watched.generation else {}
-        self._order = tuple(draft.key for draft in drafts)
-        changed = [draft for draft in drafts if draft.key not in known or known[draft.key].content != draft.content]
-        self._pending = {draft.key: draft for draft in changed if draft.is_costly}
-        drawn = {each.key: self._drawn(each, each.draw()) for each in changed if not each.is_costly}
-        page = replace(before, log=watched.generation, place=watched.place, standing=watched.standing())
-        self._show(replace(page, frame=watched.frame()), {**known, **drawn})
-
-    def _begin_picture(self, now: float) -> None:
-        """Begin to draw the oldest picture. A picture that was never drawn comes first, without a pause."""
-        shown = self.state.sections
-        ready = [key for key in self._pending if key not in shown or now >= self._due_picture]
-        if ready:
-            draft = self._pending.pop(min(ready, key=lambda key: shown[key].changed if key in shown else -1))
-            self._under_way = _UnderWay(draft, self.state.log, now, self._artist.submit(draft.draw))
-
-    def _take_picture(self, now: float) -> bool:
-        """Put the picture into the page, if it is done; return whether the page has changed."""
-        made = self._under_way
-        if made is None or not made.html.done():
+    def work(self) -> bool:
+        """Render the page, or draw a picture, if it is time; return whether there is a new page."""
+        if not self.is_up_to_date:
+            if monotonic() < self._due:
+                return False
+            self._mark, self._sections = self._watched.mark(), self._watched.sections()
+            if self._generation != self._watched.generation:  # pictures of another run
+                self._generation = self._watched.generation
+                self._drawn.clear()
+        elif not self._draw_one():
             return False
-        self._under_way, self._due_picture = None, now + REST * (now - made.began)
-        key, html = made.draft.key, made.html.result()
-        newer = self._pending.get(key)
-        if newer is not None and newer.content == made.draft.content:
-            del self._pending[key]
-        if made.log != self.state.log:
-            return False
-        self._show(self.state, {**self.state.sections, key: self._drawn(made.draft, html)})
+        self.page = self._rendered()
+        self._due = monotonic() + OFTEN
         return True
 
-    def _drawn(self, draft: Draft, html: str) -> Drawn:
-        return Drawn(html, draft.content, self._watched.place)
+    def _draw_one(self) -> bool:
+        """Draw one picture that is missing, or, after a rest, one that is out of date; return whether there was one."""
+        pictures = {each.key: each.picture for each in self._sections if each.picture is not None}
+        missing = [key for key in pictures if key not in self._drawn]
+        old = [key for key in self._drawn if key in pictures and self._drawn[key][0] != pictures[key]]
+        ready = missing or (old if monotonic() >= self._due_picture else [])
+        if not ready:
+            return False
+        key, begun = ready[0], monotonic()
+        self._drawn.pop(key, None)  # so that the one drawn last is the last of the old ones next time
+        self._drawn[key] = pictures[key], pictures[key].svg()
+        self._due_picture = monotonic() + REST * (monotonic() - begun)
+        return True
 
-    def _show(self, page: PageState, sections: dict[str, Drawn]) -> None:
-        ordered = {key: sections[key] for key in self._order if key in sections}
-        self.state = replace(page, number=self.state.number + 1, sections=MappingProxyType(ordered))
+    def _rendered(self) -> LivePage:
+        watched, self._number = self._watched, self._number + 1
+        frame = watched.frame()
+        html = body(frame, [self._with_picture(each) for each in self._sections])
+        return LivePage(self._number, watched.place, watched.status(), frame.title, html)
+
+    def _with_picture(self, section: Section) -> Section:
+        if section.picture is None or section.key not in self._drawn:
+            return replace(section, picture=None)
+        drawn = self._drawn[section.key][1]
+        return replace(section, picture=PagePicture(section.picture.label, lambda: drawn))
 
 
-# Follow a run or an agent in a thread of its own, and give all watchers the newest page.
-#
-# All watchers share one state of the page, the newest. A slow watcher gets the newest state when it asks for more; the
-# states in between are not kept. So memory grows neither with the length of a run nor with slow watchers. Nothing is
-# drawn while nobody watches.
-
-
-logger = logging.getLogger("assistlearn.web")
+# -- the feed
 
 PASSING = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EINTR)
 """Errors of the system that pass: too many files are open just now."""
@@ -323,7 +193,11 @@ LOOK = 0.05
 
 
 class Feed:
-    """Reads news, draws the page and wakes the watchers, in a thread of its own.
+    """Reads news and renders the page in a thread of its own, and wakes the watchers.
+
+    All watchers share one page, the newest. A slow watcher gets the newest when it asks for more; those in between are
+    not kept. So memory grows neither with the length of a run nor with slow watchers. Nothing is rendered while nobody
+    watches.
 
     Parameters
     ----------
@@ -336,16 +210,16 @@ class Feed:
     def __init__(self, watched: Watched, failed: Callable[[BaseException], object] = lambda error: None) -> None:
         self._watched = watched
         self._failed = failed
-        self._drawing = Drawing(watched)
-        self._watchers = 0
-        self._requests = self._fresh = 0
+        self._renderer = _Renderer(watched)
+        self._requests = self._answered = 0
         self._wanted = threading.Event()
         self._over = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._bell = asyncio.Event()
         self._thread = threading.Thread(target=self._work, name="feed", daemon=True)
+        self.n_watchers = 0
 
-    # -- in the server's loop
+    # in the server's loop
 
     def start(self) -> None:
         """Start the thread. Call this in the loop of the server."""
@@ -369,44 +243,39 @@ class Feed:
 
     @contextmanager
     def watcher(self) -> Iterator[None]:
-        """Count one more watcher inside the ``with`` block. The page is drawn only while there is a watcher."""
-        self._watchers += 1
+        """Count one more watcher inside the ``with`` block."""
+        self.n_watchers += 1
         self._wanted.set()
         try:
             yield
         finally:
-            self._watchers -= 1
-            if not self._watchers and not self.over:
+            self.n_watchers -= 1
+            if not self.n_watchers and not self.over:
                 self._wanted.clear()
 
-    @property
-    def n_watchers(self) -> int:
-        """How many watch now."""
-        return self._watchers
-
-    async def current(self, seconds: float) -> PageState:
-        """Return the page as it is now. If that takes longer than ``seconds``, return the last page that was drawn."""
+    async def current(self, seconds: float) -> LivePage:
+        """Return the page as it is now. If that takes longer than ``seconds``, return the last page."""
         self._requests = wanted = self._requests + 1
         end = monotonic() + seconds
         with self.watcher():
-            while self._fresh < wanted and not self.over and (left := end - monotonic()) > 0.0:
+            while self._answered < wanted and not self.over and (left := end - monotonic()) > 0.0:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._bell.wait(), left)
-        return self._drawing.state
+        return self._renderer.page
 
-    async def newest(self, beyond: int, seconds: float) -> PageState:
-        """Return the newest state. Wait up to ``seconds`` for a state with a higher number than ``beyond``."""
+    async def newest(self, beyond: int, seconds: float) -> LivePage:
+        """Return the newest page. Wait up to ``seconds`` for one with a higher number than ``beyond``."""
         bell = self._bell
-        if self._drawing.state.number <= beyond and not self.over:
+        if self._renderer.page.number <= beyond and not self.over:
             with suppress(TimeoutError):
                 await asyncio.wait_for(bell.wait(), seconds)
-        return self._drawing.state
+        return self._renderer.page
 
     def _ring(self) -> None:
         bell, self._bell = self._bell, asyncio.Event()
         bell.set()
 
-    # -- in the thread
+    # in the thread
 
     def _work(self) -> None:
         try:
@@ -414,39 +283,36 @@ class Feed:
         except BaseException as error:
             self._failed(error)
             self._over.set()
-            self._tell()
-        finally:
-            self._drawing.close()
+            self._wake()
 
     def _follow(self) -> None:
         while not self.over:
             asked = self._requests
             try:
                 more = self._watched.take_news()
-                drew = self._wanted.is_set() and self._drawing.draw()
+                is_new = self._wanted.is_set() and self._renderer.work()
             except (OSError, AssistLearnError) as error:
-                if not passes(error):
+                if not _passes(error):
                     raise
                 logger.warning("The page waits a second: %s", error)
                 self._over.wait(AGAIN)
                 continue
-            if self._drawing.is_whole and asked != self._fresh:
-                self._fresh = asked
-                drew = True
-            if drew:
-                self._tell()
+            if asked != self._answered and self._renderer.is_up_to_date:
+                self._answered, is_new = asked, True
+            if is_new:
+                self._wake()
             elif not more:
                 self._over.wait(LOOK)
 
-    def _tell(self) -> None:
+    def _wake(self) -> None:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ring)
 
 
-def passes(error: BaseException) -> bool:
+def _passes(error: BaseException) -> bool:
     """Return whether an error comes of one of the system that passes.
 
-    >>> passes(OSError(errno.EMFILE, "Too many open files")), passes(OSError(errno.EIO, "Input/output error"))
+    >>> _passes(OSError(errno.EMFILE, "Too many open files")), _passes(OSError(errno.EIO, "Input/output error"))
     (True, False)
     """
     while True:
@@ -457,13 +323,13 @@ def passes(error: BaseException) -> bool:
         error = error.__cause__
 
 
-# The stream of one watcher: server-sent events with what has changed since the place in the log that it knows.
-#
-# The id of every event is the byte offset in the log up to which the page is drawn. A watcher that lost its connection
-# comes back with the last id. Sections that changed at that very place are sent again, because a section may have been
-# drawn since then without a new event. Every section has a version, so that the page skips those that it shows
-# already.
+# -- the application: the page, its script and style, and a stream of server-sent events for every watcher
 
+MOST_WATCHERS = 100
+"""How many streams there may be at the same time."""
+
+FIRST = 10.0
+"""Seconds to wait until a page is rendered. Then the last page is shown."""
 
 BEAT = 5.0
 """Seconds without news after which a watcher is told that the connection still works."""
@@ -471,145 +337,11 @@ BEAT = 5.0
 RETRY = 1000
 """Milliseconds after which a browser tries again."""
 
-
-async def stream(feed: Feed, log: int, place: int) -> AsyncIterator[str]:
-    """Yield events until the feed is over, or another log has taken the place of the one that the watcher knows.
-
-    Parameters
-    ----------
-    feed : Feed
-        What is watched.
-    log, place : int
-        The number of the log that the watcher's page shows, and how many of its bytes the page shows.
-    """
-    with feed.watcher():
-        yield f"retry: {RETRY}\n\n"
-        known: dict[str, str] | None = None
-        number = 0
-        while True:
-            state = await feed.newest(number, BEAT)
-            if feed.over:
-                yield event("over", {})
-                return
-            if state.log != log:
-                yield event("anew", {})
-                return
-            if state.number == number:
-                yield event("beat", {})
-                continue
-            changed = state.since(place) if known is None else state.other_than(known)
-            known = state.versions
-            number = state.number
-            yield event("page", told(state, changed), state.place)
-
-
-def event(kind: str, facts: Mapping[str, Any], place: int | None = None) -> str:
-    r"""Return the text of a server-sent event.
-
-    >>> event("page", {"state": "running"}, 120)
-    'id: 120\nevent: page\ndata: {"state": "running"}\n\n'
-    """
-    head = "" if place is None else f"id: {place}\n"
-    return f"{head}event: {kind}\ndata: {json.dumps(facts)}\n\n"
-
-
-def told(state: PageState, changed: Mapping[str, Drawn]) -> dict[str, Any]:
-    """Return what the page is told: its top line, the keys of its sections, and the sections that have changed."""
-    return {
-        **told_standing(state.standing, datetime.now(UTC)),
-        "order": list(state.sections),
-        "sections": {key: {"version": drawn.version, "html": drawn.html} for key, drawn in changed.items()},
-    }
-
-
-def told_standing(standing: HowItStands, now: datetime) -> dict[str, Any]:
-    """Return the top line for the page. It says how long ago the last event was, as the browser's clock may differ."""
-    quiet = None if standing.last is None else max((now - standing.last).total_seconds(), 0.0)
-    return {
-        "condition": standing.condition,
-        "name": standing.name,
-        "words": standing.words,
-        "quiet": quiet,
-        "now": now.timestamp(),
-    }
-
-
-# The live page: the report's own page, with a line on how things stand, and a script that keeps it up to date.
-
-
-def live_page(state: PageState) -> str:
-    """Return the page with all sections of a state. Its script asks for later changes."""
-    return (
-        templates()
-        .get_template("live.html")
-        .render(
-            **vars(state.frame),
-            style=style_sheet(),
-            policy=live_policy(),
-            generator=f"assistlearn watch {__version__}",
-            log=state.log,
-            place=state.place,
-            versions=state.versions,
-            standing=told_standing(state.standing, datetime.now(UTC)),
-            sections=(),
-            drawn=[Markup(drawn.html) for drawn in state.sections.values()],  # noqa: S704 - made by templates
-        )
-    )
-
-
-@cache
-def live_policy() -> str:
-    """Return the content security policy: as that of the report, and a script, a style and a stream of this server."""
-    own = policy(style_sheet()).replace("style-src ", "style-src 'self' ")
-    return f"{own}; script-src 'self'; connect-src 'self'"
-
-
-def draft(key: str, template: str, **facts: Any) -> Draft:
-    """Return a section that one of the templates here makes of some facts."""
-    html = templates().get_template(template).render(**facts).strip()
-    return Draft(key, html, lambda: html)
-
-
-def draft_of(section: Section) -> Draft:
-    """Return a section of the report. It is drawn again if its texts, its tables or the label of its picture change."""
-    picture = section.picture
-    content = section if picture is None else (replace(section, picture=None), picture.label)
-    return Draft(section.key, content, lambda: fragment(section), is_costly=picture is not None)
-
-
-@cache
-def templates() -> Environment:
-    """Return the templates, with those of the report. Values that are put into them are escaped."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-    loader = ChoiceLoader([PackageLoader("assistlearn.web"), PackageLoader("assistlearn.report")])
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-
-
-# The live page as an application: the page itself, its script and style, and a stream for every watcher.
-
-
-MOST_WATCHERS = 100
-"""How many streams there may be at the same time."""
-
-FIRST = 10.0
-"""Seconds to wait until a page is drawn. Then the last page that was drawn is shown."""
-
 SERVED = {"live.js": "text/javascript", "live.css": "text/css"}
 
 
 def run_watch(watched: Watched, listening: socket.socket, token: str) -> None:
-    """Show a run or an agent until Ctrl-C or SIGTERM; raise the error that ends the feed, if there is one.
-
-    Parameters
-    ----------
-    watched : Watched
-        A run or an agent.
-    listening : socket
-        Where the page is served.
-    token : str
-        The first part of the page's path.
-    """
+    """Show a run or an agent until Ctrl-C or SIGTERM; raise the error that ends the feed, if there is one."""
     failures: list[BaseException] = []
 
     def failed(error: BaseException) -> None:
@@ -624,7 +356,7 @@ def run_watch(watched: Watched, listening: socket.socket, token: str) -> None:
 
 
 def watching(feed: Feed, token: str) -> ASGIApp:
-    """Return the application that shows what a feed follows, behind its gates.
+    """Return the application that shows what a feed follows, behind its gate.
 
     Parameters
     ----------
@@ -649,10 +381,7 @@ def watching(feed: Feed, token: str) -> ASGIApp:
             return Response(media_type="text/event-stream")
         if feed.n_watchers >= MOST_WATCHERS:
             return PlainTextResponse(f"{MOST_WATCHERS} watch already. Close a page.\n", 503)
-        log, place = _number(request, "log"), _number(request, "after")
-        last = request.headers.get("last-event-id", "")
-        place = int(last) if last.isascii() and last.isdigit() and len(last) < 20 else place
-        return StreamingResponse(stream(feed, log, place), media_type="text/event-stream")
+        return StreamingResponse(stream(feed), media_type="text/event-stream")
 
     async def served(request: Request) -> Response:
         name = request.path_params["name"]
@@ -663,11 +392,58 @@ def watching(feed: Feed, token: str) -> ASGIApp:
 
     routes = [Route("/", page), Route("/events", events), Route("/{name}", served)]
     headers = {**HEADERS, "content-security-policy": f"{live_policy()}; frame-ancestors 'none'"}
-    return HostGate(TokenGate(Starlette(routes=routes, lifespan=lifespan), token), headers=headers)
+    return Gate(Starlette(routes=routes, lifespan=lifespan), Policy(token, in_path=True, headers=headers))
 
 
-def _number(request: Request, name: str) -> int:
-    said = request.query_params.get(name, "0")
-    if not (said.isascii() and said.isdigit() and len(said) < 20):
-        raise HTTPException(400, f"{name} is a number")
-    return int(said)
+async def stream(feed: Feed) -> AsyncIterator[str]:
+    """Yield the newest page whenever there is a newer one, until the feed is over."""
+    with feed.watcher():
+        yield f"retry: {RETRY}\n\n"
+        number = 0
+        while True:
+            page = await feed.newest(number, BEAT)
+            if feed.over:
+                yield event("over", {})
+                return
+            if page.number == number:
+                yield event("beat", {})
+                continue
+            number = page.number
+            yield event("page", page.status.facts() | {"place": page.place, "title": page.title, "body": page.body})
+
+
+def event(kind: str, facts: Mapping[str, Any]) -> str:
+    r"""Return the text of a server-sent event.
+
+    >>> event("page", {"condition": "running"})
+    'event: page\ndata: {"condition": "running"}\n\n'
+    """
+    return f"event: {kind}\ndata: {json.dumps(facts)}\n\n"
+
+
+def live_page(page: LivePage) -> str:
+    """Return a page as one document, whose script asks for newer ones."""
+    facts = {"title": page.title, "status": page.status.facts(), "body": page.body}
+    made = {"style": style_sheet(), "policy": live_policy(), "generator": f"assistlearn watch {__version__}"}
+    return templates().get_template("live.html").render(**facts, **made)
+
+
+@cache
+def live_policy() -> str:
+    """Return the content security policy: as that of the report, and a script, a style and a stream of this server."""
+    own = policy(style_sheet()).replace("style-src ", "style-src 'self' ")
+    return f"{own}; script-src 'self'; connect-src 'self'"
+
+
+def section_of(template: str, title: str, **facts: Any) -> Section:
+    """Return the section about what happens now, which a template makes of facts."""
+    return Section("now", title, html=templates().get_template(template).render(**facts))
+
+
+@cache
+def templates() -> Environment:
+    """Return the templates, with those of the report. Values that are put into them are escaped."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    loader = ChoiceLoader([PackageLoader("assistlearn.web"), PackageLoader("assistlearn.report")])
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)

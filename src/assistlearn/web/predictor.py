@@ -31,36 +31,6 @@ from assistlearn.reach.opening import with_own_table
 from assistlearn.reach.standing_way import StandingWay
 from assistlearn.reach.standing_ways import StandingWays
 
-# What a prediction service writes to its run's log: predictions, started jobs and trouble, but not every message.
-
-
-KEPT = (Predicted, JobStarted, TroubleMet)
-
-
-class ServiceLog(EventLog):
-    """A run's log that takes only the events of a service.
-
-    Trouble that lasts is written once, not with every request.
-    """
-
-    _last: Event | None = None
-
-    def append(self, event: Event) -> None:
-        """Write an event, if its kind is to be kept."""
-        if not isinstance(event, KEPT) or (isinstance(event, TroubleMet) and event == self._last):
-            return
-        if isinstance(event, TroubleMet):
-            self._last = event
-        super().append(event)
-
-
-# Predict for many clients at the same time, with one run.
-#
-# Requests that wait are joined: all helpers are asked at the same time for votes on the samples of all these requests.
-# Then each request is decided by itself (:mod:`assistlearn.initiator.votes`), while the helpers are asked for
-# the votes of the next requests.
-
-
 logger = logging.getLogger("assistlearn.web")
 
 MOST_JOINT = 10_000
@@ -79,6 +49,62 @@ STARTING = 90.0
 IDLE = 0.5
 """Seconds without a request after which the ledger is settled: all entries would outlast a power cut."""
 
+ANSWER = 60.0
+"""Seconds that an agent on this machine has for an answer, before its process is started anew."""
+
+
+@contextmanager
+def opened_predictor(path: Path, timeout: float = ANSWER, without: Sequence[str] = ()) -> Iterator[Predictor]:
+    """Yield a predictor for a run, which begins to reach its helpers. At the end, answer waiting requests and close.
+
+    Parameters
+    ----------
+    path : path
+        The run's folder.
+    timeout : float
+        Seconds that an agent on this machine has for an answer.
+    without : sequence of str
+        Helpers that are not asked.
+    """
+    folder = FinishedFolder(path)
+    log = ServiceLog(folder.events)
+    ways = StandingWays(folder.settings(), log, timeout)
+    with locked(path, alone=False):
+        run, _ = with_own_table(folder, ways, training=False, log=log)
+        asked_without(run, without)
+        predictor = Predictor(run, ways)
+        ways.start(partial(_greet, run))
+        try:
+            predictor.start()
+            yield predictor
+        finally:
+            predictor.stop()
+            for name in ways.close():
+                logger.warning("The way to %r did not close in time.", name)
+
+
+def _greet(run: OpenRun, helper: str) -> None:
+    """Tell a helper once more that the run is open and its training has ended, so that the helper reads its models.
+
+    Then the first request does not have to wait for them.
+    """
+    run.agents[helper].ask(opening_of(run), m.Opened)
+    tell_end(run, helper, result_of(run)["n_rounds"])
+
+
+class ServiceLog(EventLog):
+    """A run's log that takes predictions, started jobs and trouble, but not every message. Trouble is written once."""
+
+    _last: Event | None = None
+
+    def append(self, event: Event) -> None:
+        if isinstance(event, TroubleMet):
+            if event == self._last:
+                return
+            self._last = event
+        if isinstance(event, Predicted | JobStarted | TroubleMet):
+            super().append(event)
+
 
 @dataclass(frozen=True)
 class _Request:
@@ -90,14 +116,15 @@ class _Request:
 class Predictor:
     """Answers requests with a finished run, from any thread.
 
+    Requests that wait are joined: all helpers are asked at the same time for votes on the samples of all these
+    requests. Then each request is decided by itself, while the helpers are asked for the votes of the next ones.
+
     Parameters
     ----------
     run : OpenRun
         The run. Its transport must be ``ways``.
     ways : mapping of str to StandingWay
-        The ways to its helpers.
-    most_waiting : int
-        The largest number of requests that may wait.
+        The connections to its helpers, which stay open.
     joined : callable, optional
         Called whenever helpers are asked, with the number of requests that were joined.
 
@@ -112,7 +139,6 @@ class Predictor:
         self,
         run: OpenRun,
         ways: Mapping[str, StandingWay],
-        most_waiting: int = MOST_WAITING,
         joined: Callable[[int], object] = lambda n_requests: None,
     ) -> None:
         self.run = run
@@ -120,7 +146,6 @@ class Predictor:
         self.joined = joined
         self.voters = asked_agents(run, result_of(run))
         self._places = {text: row for row, text in enumerate(run.holdings.ids.texts.to_list())}
-        self._most_waiting = most_waiting
         self._waiting: deque[_Request] = deque()
         self._change = threading.Condition()
         self._stopping = False
@@ -160,7 +185,7 @@ class Predictor:
         rows = np.array([self._places.get(text, -1) for text in texts], dtype=np.int64)
         request = _Request(Ids.normalised(texts, f"Agent {self.run.settings.initiator!r}"), rows)
         with self._change:
-            if self._stopping or len(self._waiting) >= self._most_waiting:
+            if self._stopping or len(self._waiting) >= MOST_WAITING:
                 raise BusyError(f"{len(self._waiting):,} requests wait already. Ask again in a second.")
             self._waiting.append(request)
             self._change.notify()
@@ -168,7 +193,6 @@ class Predictor:
 
     @property
     def n_waiting(self) -> int:
-        """How many requests wait to be joined."""
         return len(self._waiting)
 
     def stop(self) -> None:
@@ -201,10 +225,10 @@ class Predictor:
                 continue
             self.joined(len(batch))
             own = [self._own_votes(each) for each in batch]
-            said = self._votes(batch)
+            found = self._votes(batch)
             self._settled = False
             for place, request in enumerate(batch):
-                votes = {name: outcomes[place] for name, outcomes in said.items()}
+                votes = {name: outcomes[place] for name, outcomes in found.items()}
                 self._deciding.submit(self._decide, request, votes, own[place])
         self._settle()
 
@@ -233,18 +257,18 @@ class Predictor:
         asked = [request.ids for request in batch]
         begun = time.monotonic()
         under_way: dict[str, Future[list[Outcome]]] = {}
-        said: dict[str, list[Outcome]] = {}
+        found: dict[str, list[Outcome]] = {}
         for name in self.voters:
             if name in self.ways:
                 try:
                     under_way[name] = self.ways[name].submit(partial(votes_on_each, self.run, name, asked))
                 except UnreachableError as error:
-                    said[name] = [error] * len(asked)
+                    found[name] = [error] * len(asked)
         more = SECONDS_PER_ID * sum(map(len, asked))
         for name, future in under_way.items():
             seconds = self.ways[name].waited_for + more
-            said[name] = _outcomes(name, future, len(asked), begun + seconds - time.monotonic(), seconds)
-        return said
+            found[name] = _outcomes(name, future, len(asked), begun + seconds - time.monotonic(), seconds)
+        return found
 
     def _decide(self, request: _Request, votes: Mapping[str, Outcome], own: Callable[[], AgentVotes]) -> None:
         try:
@@ -274,49 +298,3 @@ def _outcomes(name: str, future: Future[list[Outcome]], n: int, left: float, sec
     except Exception as error:  # a fault of ours: the others' votes still count
         logger.exception("Asking agent %r", name)
         return [RunError(f"Agent {name!r} was not heard, by a fault of assistlearn: {type(error).__name__}.")] * n
-
-
-# Open a predictor from a run's folder, with ways to the helpers that stay open.
-
-
-ANSWER = 60.0
-"""Seconds that an agent on this machine has for an answer, before its process is started anew."""
-
-
-def _greet(run: OpenRun, helper: str) -> None:
-    """Tell a helper once more that the run is open and its training has ended, so that the helper reads its models.
-
-    Then the first request does not have to wait for them.
-    """
-    run.agents[helper].ask(opening_of(run), m.Opened)
-    tell_end(run, helper, result_of(run)["n_rounds"])
-
-
-@contextmanager
-def opened_predictor(path: Path, timeout: float = ANSWER, without: Sequence[str] = ()) -> Iterator[Predictor]:
-    """Yield a predictor for a run, whose ways begin to open. At the end, answer waiting requests and close the ways.
-
-    Parameters
-    ----------
-    path : path
-        The run's folder.
-    timeout : float
-        Seconds that an agent on this machine has for an answer.
-    without : sequence of str
-        Helpers that are not asked.
-    """
-    folder = FinishedFolder(path)
-    log = ServiceLog(folder.events)
-    ways = StandingWays(folder.settings(), log, timeout)
-    with locked(path, alone=False):
-        run, _ = with_own_table(folder, ways, training=False, log=log)
-        asked_without(run, without)
-        predictor = Predictor(run, ways)
-        ways.start(partial(_greet, run))
-        try:
-            predictor.start()
-            yield predictor
-        finally:
-            predictor.stop()
-            for name in ways.close():
-                logging.getLogger("assistlearn.web").warning("The way to %r did not close in time.", name)

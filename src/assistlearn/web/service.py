@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -19,14 +18,158 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistlearn.errors import BusyError
-from assistlearn.reach.standing_way import StandingWay
 from assistlearn.release import __version__
-from assistlearn.web.access import BearerGate, LoopbackGate, PagesGate
+from assistlearn.web.access import LOOPBACK_NAMES, Gate, Policy
 from assistlearn.web.inference import AskedIds, ServedAnswer, ServingLimits, body_of, inference_answer, read_inference
 from assistlearn.web.predictor import Predictor
 
-# What the service counts, for Prometheus.
+VERSION = "1"
+"""The only version of the model: a run does not change once it is finished."""
 
+
+class PredictionService:
+    """Answers requests over HTTP with a predictor, within limits."""
+
+    def __init__(self, predictor: Predictor, limits: ServingLimits | None = None) -> None:
+        self.predictor = predictor
+        self.limits = limits or ServingLimits()
+        self._metrics = ServiceMetrics(predictor)
+
+    def application(self, token: str | None, loopback: bool = True) -> ASGIApp:
+        """Return the service as an ASGI application.
+
+        Parameters
+        ----------
+        token : str or None
+            The token that clients must send. None: they need no token.
+        loopback : bool, default=True
+            Whether to refuse requests to other host names than those of loopback.
+        """
+        app: ASGIApp = Starlette(routes=self.routes(), exception_handlers={HTTPException: _refusal, Exception: _fault})
+        policy = Policy(token, hosts=LOOPBACK_NAMES if loopback else None)
+        return self._metrics.counting(Gate(app, policy))
+
+    def routes(self) -> list[Route]:
+        """Return the paths of the service, with the functions that answer them."""
+        model = "/v2/models/{model}"
+        routes = [
+            Route("/predict", self._predict, methods=["POST"]),
+            Route("/predict", self._predict_one, methods=["GET"]),
+            Route("/v2", self._server),
+            Route("/v2/health/live", self._live),
+            Route("/v2/health/ready", self._ready),
+            Route("/openapi.json", self._openapi),
+            Route("/metrics", self._metrics_text),
+        ]
+        for path in (model, f"{model}/versions/{{version}}"):
+            routes += [
+                Route(path, self._model),
+                Route(f"{path}/ready", self._model_ready),
+                Route(f"{path}/infer", self._infer, methods=["POST"]),
+            ]
+        return routes
+
+    async def _predict(self, request: Request) -> Response:
+        body = await body_of(request, self.limits)
+        try:
+            ids = msgspec.json.decode(body, type=_Ids).ids
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise HTTPException(400, f'The body must be like {{"ids": ["17", "18"]}}: {error}.') from None
+        return JSONResponse((await self._answer(ids)).plain())
+
+    async def _predict_one(self, request: Request) -> Response:
+        return JSONResponse((await self._answer(request.query_params.getlist("id"))).plain())
+
+    async def _infer(self, request: Request) -> Response:
+        model = self._named(request)
+        asked, ids = read_inference(await body_of(request, self.limits), request.headers)
+        return inference_answer(asked, model, await self._answer(ids))
+
+    async def _answer(self, ids: list[Any]) -> ServedAnswer:
+        """Return the answer to a request; raise an error if no agent can vote, or none knows any of the ids."""
+        asked = AskedIds.of(ids, self.limits, self.predictor.run.holdings.ignores_case)
+        await asyncio.shield(asyncio.wrap_future(self.predictor.started))  # whoever gives up does not cancel it
+        try:
+            future = self.predictor.submit(asked.texts)
+        except BusyError as error:
+            raise HTTPException(503, str(error), {"retry-after": "1"}) from None
+        answer = ServedAnswer(asked, await asyncio.wrap_future(future), self.predictor.voters)
+        self._metrics.answered(answer)
+        if not answer.prediction.known and not answer.prediction.label_only:
+            why = " ".join(f"{name}: {why}" for name, why in answer.prediction.absent.items())
+            raise HTTPException(503, f"No agent can vote. {why}", {"retry-after": "1"})
+        if not answer.prediction.decided.any():
+            raise _UnknownIdsError(answer)
+        return answer
+
+    async def _server(self, request: Request) -> Response:
+        return JSONResponse({"name": "assistlearn", "version": __version__, "extensions": ["binary_tensor_data"]})
+
+    async def _live(self, request: Request) -> Response:
+        return JSONResponse({"live": True})
+
+    async def _ready(self, request: Request) -> Response:
+        return self._readiness({})
+
+    async def _model(self, request: Request) -> Response:
+        settings = self.predictor.run.settings
+        outputs = [
+            {"name": "label", "datatype": "BYTES", "shape": [-1]},
+            {"name": "probability", "datatype": "FP64", "shape": [-1, len(settings.classes)]},
+            {"name": "voted", "datatype": "BOOL", "shape": [-1, len(self.predictor.voters)]},
+        ]
+        inputs = [{"name": "ids", "datatype": "BYTES", "shape": [-1]}]
+        facts = {"name": self._named(request), "versions": [VERSION], "platform": "assistlearn"}
+        return JSONResponse(facts | {"inputs": inputs, "outputs": outputs})
+
+    async def _model_ready(self, request: Request) -> Response:
+        return self._readiness({"name": self._named(request)})
+
+    def _readiness(self, facts: dict[str, Any]) -> Response:
+        ready = self.predictor.ready
+        return JSONResponse(facts | {"ready": ready}, 200 if ready else 503)
+
+    async def _openapi(self, request: Request) -> Response:
+        return JSONResponse(openapi_of(self.predictor.run.name, self.limits))
+
+    async def _metrics_text(self, request: Request) -> Response:
+        return Response(self._metrics.text(), media_type="text/plain; version=0.0.4")
+
+    def _named(self, request: Request) -> str:
+        """Return the name of the model in a request's path; raise an error if it is not this run."""
+        name, version = request.path_params["model"], request.path_params.get("version", VERSION)
+        if name != self.predictor.run.name or version != VERSION:
+            raise HTTPException(404, f"There is no model {name[:80]!a}, version {version[:20]!a}, here.")
+        return str(name)
+
+
+class _Ids(msgspec.Struct, forbid_unknown_fields=True):
+    ids: list[str | int]
+
+
+class _UnknownIdsError(HTTPException):
+    """None of the ids is known to any agent."""
+
+    def __init__(self, answer: ServedAnswer) -> None:
+        n = len(answer.unknown)
+        super().__init__(404, f"No agent that was reached knows {'this id' if n == 1 else f'any of these {n:,} ids'}.")
+        self.more = {"unknown": answer.unknown, "missing": dict(answer.prediction.absent)}
+
+
+async def _refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    more = error.more if isinstance(error, _UnknownIdsError) else {}
+    words = error.detail
+    if words == HTTPStatus(error.status_code).phrase:  # the router has no words of its own
+        words = f"Nothing at this path answers {request.method}. See /openapi.json for all paths."
+    return JSONResponse({"error": words, **more}, error.status_code, error.headers)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": f"This is a fault of assistlearn: {type(error).__name__}."}, 500)
+
+
+# -- counters
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 ROUTES = ("/predict", "/v2", "/metrics", "/openapi.json")
@@ -34,16 +177,11 @@ ROUTES = ("/predict", "/v2", "/metrics", "/openapi.json")
 
 
 class ServiceMetrics:
-    """Counters of one service.
-
-    Parameters
-    ----------
-    predictor : Predictor
-        It knows how many requests wait, and which helpers can be reached.
-    """
+    """What one service counts, for Prometheus."""
 
     def __init__(self, predictor: Predictor) -> None:
         self._registry = CollectorRegistry()
+        self._ways = predictor.ways
         name, registry = "assistlearn_serve", self._registry
         self._requests = Counter(f"{name}_requests", "Requests answered.", ["route", "status"], registry=registry)
         self._seconds = Histogram(
@@ -56,9 +194,12 @@ class ServiceMetrics:
         waiting = Gauge(f"{name}_waiting", "Requests that wait.", registry=registry)
         waiting.set_function(lambda: predictor.n_waiting)
         reached = Gauge(f"{name}_helper_open", "Whether the way to a helper is open.", ["agent"], registry=registry)
-        for helper, way in predictor.ways.items():
-            reached.labels(helper).set_function(partial(_is_open, way))
+        for helper in predictor.ways:
+            reached.labels(helper).set_function(partial(self._is_open, helper))
         predictor.joined = lambda n_requests: self._exchanges.inc()
+
+    def _is_open(self, helper: str) -> float:
+        return float(self._ways[helper].open)
 
     def answered(self, answer: ServedAnswer) -> None:
         """Count the ids of an answer, the unknown ids, and the agents that did not take part."""
@@ -68,7 +209,6 @@ class ServiceMetrics:
             self._missing.labels(agent).inc()
 
     def text(self) -> bytes:
-        """Return everything in Prometheus' own format."""
         return generate_latest(self._registry)
 
     def counting(self, app: ASGIApp) -> ASGIApp:
@@ -88,30 +228,25 @@ class ServiceMetrics:
             try:
                 await app(scope, receive, noted)
             finally:
-                route = _route(scope["path"], ROUTES)
+                route = _route(scope["path"])
                 self._requests.labels(route, status[0]).inc()
                 self._seconds.labels(route).observe(time.perf_counter() - begun)
 
         return counted
 
 
-def _is_open(way: StandingWay) -> float:
-    return float(way.open)
-
-
-def _route(path: str, routes: Iterable[str]) -> str:
+def _route(path: str) -> str:
     """Return the group of a path. There are few groups, so that strangers cannot make many counters.
 
-    >>> _route("/v2/models/x/infer", ROUTES), _route("/v2/health/live", ROUTES), _route("/x", ROUTES)
+    >>> _route("/v2/models/x/infer"), _route("/v2/health/live"), _route("/x")
     ('/v2/infer', '/v2', 'other')
     """
     if path.startswith("/v2/models/") and path.endswith("/infer"):
         return "/v2/infer"
-    return next((route for route in routes if path.startswith(route)), "other")
+    return next((route for route in ROUTES if path.startswith(route)), "other")
 
 
-# Describe the service in OpenAPI, for programs that generate clients.
-
+# -- the description in OpenAPI, for programs that generate clients
 
 TEXT: dict[str, Any] = {"type": "string"}
 TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
@@ -131,15 +266,7 @@ ANSWERS = {
 
 
 def openapi_of(model: str, limits: ServingLimits) -> dict[str, Any]:
-    """Return the description of a service.
-
-    Parameters
-    ----------
-    model : str
-        The name of the run.
-    limits : ServingLimits
-        How much one request may ask for.
-    """
+    """Return the description of a service for the run ``model``."""
     named = {"name": "model", "in": "path", "required": True, "schema": {"type": "string", "enum": [model]}}
     version = {"name": "version", "in": "path", "required": True, "schema": {"type": "string", "enum": ["1"]}}
     paths: dict[str, dict[str, Any]] = {
@@ -293,160 +420,3 @@ def _schemas(limits: ServingLimits) -> dict[str, Any]:
         ),
         "Anything": {"type": "object"},
     }
-
-
-# The prediction service: its routes.
-
-
-VERSION = "1"
-"""The only version of the model: a run does not change once it is finished."""
-
-
-class PredictionService:
-    """Answers requests over HTTP with a predictor.
-
-    Parameters
-    ----------
-    predictor : Predictor
-        It makes the predictions.
-    limits : ServingLimits, optional
-        How much one request may ask for.
-    """
-
-    def __init__(self, predictor: Predictor, limits: ServingLimits | None = None) -> None:
-        self.predictor = predictor
-        self.limits = limits or ServingLimits()
-        self._metrics = ServiceMetrics(predictor)
-
-    def application(self, token: str | None, loopback: bool = True) -> ASGIApp:
-        """Return the service as an ASGI application.
-
-        Parameters
-        ----------
-        token : str or None
-            The token that clients must send. None: they need no token.
-        loopback : bool, default=True
-            Whether to refuse requests to other host names than those of loopback.
-        """
-        app: ASGIApp = Starlette(routes=self.routes(), exception_handlers={HTTPException: _said, Exception: _fault})
-        app = PagesGate(app) if token is None else BearerGate(app, token)
-        return self._metrics.counting(LoopbackGate(app) if loopback else app)
-
-    def routes(self) -> list[Route]:
-        """Return the paths of the service, with the functions that answer them."""
-        model = "/v2/models/{model}"
-        routes = [
-            Route("/predict", self._predict, methods=["POST"]),
-            Route("/predict", self._predict_one, methods=["GET"]),
-            Route("/v2", self._server),
-            Route("/v2/health/live", self._live),
-            Route("/v2/health/ready", self._ready),
-            Route("/openapi.json", self._openapi),
-            Route("/metrics", self._metrics_text),
-        ]
-        for path in (model, f"{model}/versions/{{version}}"):
-            routes += [
-                Route(path, self._model),
-                Route(f"{path}/ready", self._model_ready),
-                Route(f"{path}/infer", self._infer, methods=["POST"]),
-            ]
-        return routes
-
-    async def _predict(self, request: Request) -> Response:
-        body = await body_of(request, self.limits)
-        try:
-            ids = msgspec.json.decode(body, type=_Ids).ids
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise HTTPException(400, f'The body must be like {{"ids": ["17", "18"]}}: {error}.') from None
-        return JSONResponse((await self._answer(ids)).plain())
-
-    async def _predict_one(self, request: Request) -> Response:
-        return JSONResponse((await self._answer(request.query_params.getlist("id"))).plain())
-
-    async def _infer(self, request: Request) -> Response:
-        model = self._named(request)
-        asked, ids = read_inference(await body_of(request, self.limits), request.headers)
-        return inference_answer(asked, model, await self._answer(ids))
-
-    async def _answer(self, ids: list[Any]) -> ServedAnswer:
-        """Return the answer to a request; raise an error if no agent can vote, or none knows any of the ids."""
-        asked = AskedIds.of(ids, self.limits, self.predictor.run.holdings.ignores_case)
-        await asyncio.shield(asyncio.wrap_future(self.predictor.started))  # whoever gives up does not cancel it
-        try:
-            future = self.predictor.submit(asked.texts)
-        except BusyError as error:
-            raise HTTPException(503, str(error), {"retry-after": "1"}) from None
-        answer = ServedAnswer(asked, await asyncio.wrap_future(future), self.predictor.voters)
-        self._metrics.answered(answer)
-        if not answer.prediction.known and not answer.prediction.label_only:
-            said = " ".join(f"{name}: {why}" for name, why in answer.prediction.absent.items())
-            raise HTTPException(503, f"No agent can vote. {said}", {"retry-after": "1"})
-        if not answer.prediction.decided.any():
-            raise _UnknownIdsError(answer)
-        return answer
-
-    async def _server(self, request: Request) -> Response:
-        return JSONResponse({"name": "assistlearn", "version": __version__, "extensions": ["binary_tensor_data"]})
-
-    async def _live(self, request: Request) -> Response:
-        return JSONResponse({"live": True})
-
-    async def _ready(self, request: Request) -> Response:
-        return self._readiness({})
-
-    async def _model(self, request: Request) -> Response:
-        settings = self.predictor.run.settings
-        outputs = [
-            {"name": "label", "datatype": "BYTES", "shape": [-1]},
-            {"name": "probability", "datatype": "FP64", "shape": [-1, len(settings.classes)]},
-            {"name": "voted", "datatype": "BOOL", "shape": [-1, len(self.predictor.voters)]},
-        ]
-        inputs = [{"name": "ids", "datatype": "BYTES", "shape": [-1]}]
-        facts = {"name": self._named(request), "versions": [VERSION], "platform": "assistlearn"}
-        return JSONResponse(facts | {"inputs": inputs, "outputs": outputs})
-
-    async def _model_ready(self, request: Request) -> Response:
-        return self._readiness({"name": self._named(request)})
-
-    def _readiness(self, facts: dict[str, Any]) -> Response:
-        ready = self.predictor.ready
-        return JSONResponse(facts | {"ready": ready}, 200 if ready else 503)
-
-    async def _openapi(self, request: Request) -> Response:
-        return JSONResponse(openapi_of(self.predictor.run.name, self.limits))
-
-    async def _metrics_text(self, request: Request) -> Response:
-        return Response(self._metrics.text(), media_type="text/plain; version=0.0.4")
-
-    def _named(self, request: Request) -> str:
-        """Return the name of the model in a request's path; raise an error if it is not this run."""
-        name, version = request.path_params["model"], request.path_params.get("version", VERSION)
-        if name != self.predictor.run.name or version != VERSION:
-            raise HTTPException(404, f"There is no model {name[:80]!a}, version {version[:20]!a}, here.")
-        return str(name)
-
-
-class _Ids(msgspec.Struct, forbid_unknown_fields=True):
-    ids: list[str | int]
-
-
-class _UnknownIdsError(HTTPException):
-    """None of the ids is known to any agent."""
-
-    def __init__(self, answer: ServedAnswer) -> None:
-        n = len(answer.unknown)
-        super().__init__(404, f"No agent that was reached knows {'this id' if n == 1 else f'any of these {n:,} ids'}.")
-        self.more = {"unknown": answer.unknown, "missing": dict(answer.prediction.absent)}
-
-
-async def _said(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    more = error.more if isinstance(error, _UnknownIdsError) else {}
-    words = error.detail
-    if words == HTTPStatus(error.status_code).phrase:  # the router has no words of its own
-        words = f"Nothing at this path answers {request.method}. See /openapi.json for all paths."
-    return JSONResponse({"error": words, **more}, error.status_code, error.headers)
-
-
-async def _fault(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": f"This is a fault of assistlearn: {type(error).__name__}."}, 500)

@@ -1,51 +1,38 @@
-// The live page: takes what has changed from the stream, and replaces it; nothing else is loaded or sent.
+// The live page: the stream brings each newer page whole, and it is put in place of the old one. Nothing is sent.
 "use strict";
 
 (() => {
   const root = document.getElementById("live");
-  const contents = document.querySelector("nav ul");
-  const log = root.dataset.log;
-  const holder = document.getElementById("sections");
+  const page = document.getElementById("page");
   const state = document.getElementById("live-state");
   const news = document.getElementById("live-news");
   const spoken = document.getElementById("live-spoken");
-  const title = document.title;
 
   const SILENT = 20000; // milliseconds without a sign of life before the connection counts as lost
   const AGAIN = 2000; // milliseconds before trying again where the browser does not
   const SPEAK = 30000; // milliseconds between two things that are read aloud, while it goes on as before
 
-  let place = root.dataset.place;
+  let title = document.title;
   let source = null;
   let heard = performance.now();
   let connected = false;
   let over = false;
-  let standing = { ...root.dataset, quiet: numberOf(root.dataset.quiet), now: Number(root.dataset.now) };
+  let status = JSON.parse(root.dataset.status);
   let toldAt = performance.now();
   let spokeAt = -SPEAK;
   let waitingToSpeak = 0;
-  let listed = "";
-  const held = new Map(); // sections in which somebody has selected text: replaced once that is over
-
-  for (const [key, version] of Object.entries(JSON.parse(root.dataset.versions))) {
-    document.getElementById(key).dataset.version = version;
-  }
-
-  function numberOf(text) {
-    return text === undefined || text === "" ? null : Number(text);
-  }
+  let newest = null; // the page that is not shown yet
+  let pressed = false;
 
   function connect() {
     if (source !== null) source.close();
-    source = new EventSource(`events?log=${encodeURIComponent(log)}&after=${encodeURIComponent(place)}`);
+    source = new EventSource("events");
     source.addEventListener("open", alive);
     source.addEventListener("beat", alive);
     source.addEventListener("page", (event) => {
       alive();
-      place = event.lastEventId;
       take(JSON.parse(event.data));
     });
-    source.addEventListener("anew", () => location.reload());
     source.addEventListener("over", () => {
       over = true;
       source.close();
@@ -69,118 +56,75 @@
   }
 
   function take(told) {
-    const before = standing;
-    standing = told;
+    const before = status;
+    status = told;
+    title = told.title;
     toldAt = performance.now();
-    for (const [key, section] of Object.entries(told.sections)) replace(key, section);
-    arrange(told.order);
+    newest = told.body;
+    swap();
     show();
-    if (before.condition !== standing.condition) speak(0);
-    else if (before.words !== standing.words) speak(spokeAt + SPEAK - performance.now());
+    if (before.condition !== status.condition) speak(0);
+    else if (before.words !== status.words) speak(spokeAt + SPEAK - performance.now());
   }
 
-  // -- sections
+  // -- the page: whoever selects text, or presses a button, keeps the old one until that is over
 
-  function replace(key, section) {
-    const old = document.getElementById(key);
-    if (old !== null && old.dataset.version === section.version) {
-      held.delete(key);
-      return;
-    }
-    if (old !== null && isSelected(old)) {
-      held.set(key, section);
-      return;
-    }
-    held.delete(key);
-    const fresh = made(section.html);
-    fresh.dataset.version = section.version;
-    if (old === null) {
-      holder.append(fresh);
-      return;
-    }
-    const kept = remembered(old);
-    old.replaceWith(fresh);
-    restore(fresh, kept);
-  }
-
-  function made(html) {
+  function swap() {
+    if (newest === null || pressed || isSelected()) return;
+    const kept = remembered();
     const template = document.createElement("template");
-    template.innerHTML = html;
-    return template.content.firstElementChild;
+    template.innerHTML = newest;
+    newest = null;
+    page.replaceChildren(template.content);
+    restore(kept);
+    show();
   }
 
-  function isSelected(element) {
+  function isSelected() {
     const selection = document.getSelection();
-    return selection !== null && !selection.isCollapsed && selection.containsNode(element, true);
+    return selection !== null && !selection.isCollapsed && selection.containsNode(page, true);
   }
 
-  function arrange(order) {
-    const wanted = new Set(order);
-    for (const child of [...holder.children]) if (!wanted.has(child.id)) child.remove();
-    let at = holder.firstElementChild;
-    for (const key of order) {
-      const section = document.getElementById(key);
-      if (section === null) continue;
-      if (section === at) at = at.nextElementSibling;
-      else holder.insertBefore(section, at);
+  // What is open, scrolled or focused is found again by its section and its place in it.
+  function all(what) {
+    const found = new Map();
+    for (const section of page.querySelectorAll("section, nav")) {
+      section.querySelectorAll(what).forEach((element, n) => found.set(`${section.id || "nav"} ${n}`, element));
     }
-    listContents();
+    return found;
   }
 
-  // The list of contents has a link for every section that is there.
-  function listContents() {
-    const sections = [...holder.children].filter((section) => section.querySelector("h2") !== null);
-    const wanted = sections.map((section) => section.id).join();
-    if (wanted === listed) return;
-    listed = wanted;
-    contents.replaceChildren(...sections.map((section) => {
-      const item = document.createElement("li");
-      const link = document.createElement("a");
-      link.href = `#${section.id}`;
-      link.textContent = section.querySelector("h2").textContent;
-      item.append(link);
-      return item;
-    }));
-  }
+  const FOCUSABLE = "a[href], summary, [tabindex]";
 
-  const FOCUSABLE = "a[href], summary, button, input, select, textarea, [tabindex]";
-  const SCROLLS = "[tabindex], .wide";
-
-  function remembered(section) {
-    const active = document.activeElement;
-    const reachable = [...section.querySelectorAll(FOCUSABLE)];
+  function remembered() {
+    const focused = [...all(FOCUSABLE)].find(([, element]) => element === document.activeElement);
     return {
-      open: [...section.querySelectorAll("details")].map((details) => details.open),
-      focus: active === section ? -2 : reachable.indexOf(active),
-      scrolled: [...section.querySelectorAll(SCROLLS)].map((box) => [box.scrollLeft, box.scrollTop]),
+      at: [scrollX, scrollY],
+      focus: focused === undefined ? null : focused[0],
+      open: [...all("details")].map(([key, details]) => [key, details.open]),
+      scrolled: [...all(".wide")].map(([key, box]) => [key, box.scrollLeft, box.scrollTop]),
     };
   }
 
-  function restore(section, kept) {
-    section.querySelectorAll("details").forEach((details, n) => {
-      if (n < kept.open.length) details.open = kept.open[n];
-    });
-    section.querySelectorAll(SCROLLS).forEach((box, n) => {
-      if (n < kept.scrolled.length) [box.scrollLeft, box.scrollTop] = kept.scrolled[n];
-    });
-    if (kept.focus === -2) section.focus({ preventScroll: true });
-    const reachable = section.querySelectorAll(FOCUSABLE);
-    if (kept.focus >= 0 && reachable.length > 0) {
-      reachable[Math.min(kept.focus, reachable.length - 1)].focus({ preventScroll: true });
+  function restore(kept) {
+    const [details, boxes] = [all("details"), all(".wide")];
+    for (const [key, open] of kept.open) if (details.has(key)) details.get(key).open = open;
+    for (const [key, left, top] of kept.scrolled) {
+      if (boxes.has(key)) [boxes.get(key).scrollLeft, boxes.get(key).scrollTop] = [left, top];
     }
+    if (kept.focus !== null) all(FOCUSABLE).get(kept.focus)?.focus({ preventScroll: true });
+    scrollTo(...kept.at);
   }
 
   // -- the line at the top
 
   function show() {
-    const shown = connected ? standing.condition : over ? "over" : "lost";
-    root.dataset.shown = shown;
-    set(state, connected ? standing.name : over ? "no longer followed" : "connection lost, trying again");
+    root.dataset.shown = connected ? status.condition : over ? "over" : "lost";
+    set(state, connected ? status.name : over ? "no longer followed" : "connection lost, trying again");
     set(news, connected ? ago() : over ? "The command that showed this page has ended." : "");
-    const name = connected ? standing.name : over ? "ended" : "connection lost";
-    const wanted = `${name}: ${title}`;
+    const wanted = `${connected ? status.name : over ? "ended" : "connection lost"}: ${title}`;
     if (document.title !== wanted) document.title = wanted;
-    const now = standing.now + (performance.now() - toldAt) / 1000; // by the clock of the server
+    const now = status.now + (performance.now() - toldAt) / 1000; // by the clock of the server
     for (const time of document.querySelectorAll("time[data-since]")) {
       set(time, inWords(Math.max(Math.round(now - Date.parse(time.dateTime) / 1000), 0)));
     }
@@ -191,9 +135,9 @@
   }
 
   function ago() {
-    if (standing.quiet === null) return standing.words;
-    const seconds = Math.round(standing.quiet + (performance.now() - toldAt) / 1000);
-    return `${standing.words} Last news ${inWords(seconds)} ago.`.trim();
+    if (status.quiet === null) return status.words;
+    const seconds = Math.round(status.quiet + (performance.now() - toldAt) / 1000);
+    return `${status.words} Last news ${inWords(seconds)} ago.`.trim();
   }
 
   function inWords(seconds) {
@@ -210,13 +154,18 @@
     waitingToSpeak = setTimeout(() => {
       waitingToSpeak = 0;
       spokeAt = performance.now();
-      set(spoken, `${standing.name}. ${standing.words}`);
+      set(spoken, `${status.name}. ${status.words}`);
     }, Math.max(wait, 0));
   }
 
-  document.addEventListener("selectionchange", () => {
-    for (const [key, section] of [...held]) replace(key, section);
-  });
+  document.addEventListener("selectionchange", swap);
+  document.addEventListener("pointerdown", () => (pressed = true));
+  for (const end of ["pointerup", "pointercancel"]) {
+    document.addEventListener(end, () => {
+      pressed = false;
+      setTimeout(swap); // after the click
+    });
+  }
   setInterval(() => {
     if (connected && performance.now() - heard > SILENT) {
       lose();
@@ -224,7 +173,6 @@
     }
     show();
   }, 1000);
-  listContents();
   show();
   connect();
 })();

@@ -134,8 +134,3 @@ def test_a_notebook_shows_only_the_drawing_where_there_is_no_answer():
     assert clf()._repr_html_().startswith("<style")
     one = AssistedClassifier(n_rounds=1).fit(*table())
     assert one._repr_html_().startswith("<style")  # nobody has helped
-
-
-def test_a_model_that_was_saved_has_the_same_page(fitted, tmp_path):
-    save(fitted, tmp_path / "model.skops")
-    assert view_of_estimator(load(tmp_path / "model.skops")) == view_of_estimator(fitted)

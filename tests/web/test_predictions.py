@@ -12,7 +12,7 @@ import tritonclient.http as triton
 
 from assistlearn.protocol.ledger import counted, verify
 from tests.cli.small_agents import IDS, NEW
-from tests.serving.served_run import TOKEN, classes_of, predicted
+from tests.web.served_run import TOKEN, classes_of, predicted
 
 UNKNOWN = "nobody"
 

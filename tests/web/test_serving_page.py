@@ -13,7 +13,7 @@ from assistlearn.web.inference import ServingLimits
 from assistlearn.web.predictor import MOST_WAITING
 from assistlearn.web.service import ANSWERS
 from tests.cli.small_agents import NEW
-from tests.serving.served_run import TOKEN
+from tests.web.served_run import TOKEN
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "how-to" / "serve.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 from assistlearn.agent.file import load_description
 from assistlearn.report.helper import helper_page, helper_view
 from tests.cli.program import assistlearn
-from tests.pages.telltale import TELLTALES
+from tests.report.telltale import TELLTALES
 
 
 @pytest.fixture(scope="module")

@@ -29,10 +29,10 @@ from assistlearn.events import (
     TurnFinished,
 )
 from assistlearn.report import pictures as drawn
-from assistlearn.report import view as time_line
+from assistlearn.report import story as time_line
 from assistlearn.report.sections import answer, rounds
-from assistlearn.report.story import Story, state_of, view_of
-from assistlearn.report.view import MOST, RoundRow, Subject
+from assistlearn.report.story import MOST, Story, state_of, view_of
+from assistlearn.report.view import RoundRow, Subject
 
 SUBJECT = Subject("r", "bank", ("bank", "lab"), ("no", "yes"), "processes", (), 5, False, "accuracy")
 START = datetime(2030, 1, 1, tzinfo=UTC)

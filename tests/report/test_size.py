@@ -10,7 +10,6 @@ import pytest
 
 from assistlearn.core import Contribution
 from assistlearn.events import Answered, Asked, Recorded, RoundFinished, SamplesMatched, TurnFinished
-from assistlearn.report import pictures as drawn
 from assistlearn.report.page import run_page
 from assistlearn.report.story import Story
 from assistlearn.report.view import Subject, View
@@ -55,10 +54,3 @@ def test_a_page_of_50_rounds_and_5_agents_is_small_and_made_in_seconds(view):
     assert page.count("<tr>") > 2 * N_ROUNDS  # of accuracies and of weights
     assert page.count("<svg") == 8
     assert len(page.encode()) < MOST_BYTES
-
-
-def test_a_picture_is_drawn_once_for_the_same_figures(view):
-    run_page(view)
-    before = drawn.weights.cache_info().misses
-    run_page(view)
-    assert drawn.weights.cache_info().misses == before

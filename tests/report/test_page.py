@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 
 from assistlearn.initiator.folder import RunFolder
-from assistlearn.report.page import fragments, run_page, without_class_names
-from assistlearn.report.sections import MAKERS, sections_of
+from assistlearn.report.page import run_page, without_class_names
+from assistlearn.report.sections import sections_of
 from assistlearn.report.story import view_of
 from tests.cli.program import assistlearn
-from tests.pages.telltale import CLASSES, TELLTALES
+from tests.report.telltale import CLASSES, TELLTALES
 from tests.runs.digests import rewrite
 
 KINDS = ("trained", "pilot", "without hold-out", "label-private", "learned", "stopped", "left")
@@ -127,16 +127,6 @@ def test_a_folder_that_holds_only_settings_has_a_page(tmp_path, trained):
     rewrite(tmp_path, "settings.json", (trained.path / "settings.json").read_bytes())
     said = texts(run_page(view_of(RunFolder(tmp_path))))
     assert "stopped before it had a result, after 0 turns" in said
-
-
-def test_every_section_can_be_put_in_its_place_alone(shown):
-    for kind in ("trained", "stopped"):
-        parts = fragments(shown(kind)[0])
-        assert list(parts) == list(MAKERS)
-        for key, part in parts.items():
-            assert part.startswith(f'<section id="{key}"')
-            assert part.rstrip().endswith("</section>")
-    assert "hidden" in parts["classes"]
 
 
 def test_ids_of_elements_are_unique_in_a_page(shown):

@@ -12,7 +12,7 @@ import pytest
 from assistlearn.errors import SettingsError
 from assistlearn.web.access import kept_token
 from tests.cli.small_agents import NEW
-from tests.serving.served_run import TOKEN
+from tests.web.served_run import TOKEN
 
 PATHS = ["/predict?id=x", "/v2", "/v2/models/x", "/metrics", "/openapi.json", "/nothing"]
 

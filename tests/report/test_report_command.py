@@ -91,7 +91,7 @@ def test_the_command_line_starts_without_what_draws_pages():
 
 
 def test_every_key_for_scripts_is_on_the_page_of_the_command(trained, agents):
-    page = DOCS / "reference" / "commands" / "report.md"
+    page = DOCS / "reference" / "examples" / "report.md"
     keys = page.read_text(encoding="utf-8").partition("\n## JSON\n")[2]
     told = assistlearn("report", trained.path, "--json").json | assistlearn("report", agents[1], "--json").json
     assert told.keys() <= set(re.findall(r"`(\w+)`", keys))

@@ -25,7 +25,7 @@ from assistlearn.protocol.ledger import counted, verify
 from assistlearn.reach.standing_way import FIRST_WAIT, LEAST_WAIT
 from tests.cli.small_agents import NEW, SECRET, toml
 from tests.forked_agents import forked
-from tests.serving.served_run import Served, predicted, served, trained
+from tests.web.served_run import Served, predicted, served, trained
 
 LACKED, ONLY_AT_LAB = NEW[7], "q-001"
 
@@ -151,15 +151,11 @@ def test_ledgers_are_whole_after_all_this(service):
         verify(service.home / f"{name}-models" / "ledger.jsonl")
 
 
-def test_more_requests_than_can_wait_are_turned_away(service):
-    predictor = service.predictor
-    most, predictor._most_waiting = predictor._most_waiting, 0
-    try:
-        with pytest.raises(BusyError, match="wait already"):
-            predictor.submit([NEW[0]])
-        status, said = service.get(f"/predict?id={NEW[0]}")
-    finally:
-        predictor._most_waiting = most
+def test_more_requests_than_can_wait_are_turned_away(service, monkeypatch):
+    monkeypatch.setattr("assistlearn.web.predictor.MOST_WAITING", 0)
+    with pytest.raises(BusyError, match="wait already"):
+        service.predictor.submit([NEW[0]])
+    status, said = service.get(f"/predict?id={NEW[0]}")
     assert status == 503
     assert "Ask again" in said["error"]
 

@@ -1,4 +1,4 @@
-"""What AssistanceDisplay shows of a fitted model."""
+"""What the displays show: of a fitted model, of who helped, of a pilot; and that their curves can be told apart."""
 
 import io
 import subprocess
@@ -6,6 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from sklearn.datasets import load_wine
 from sklearn.dummy import DummyClassifier
@@ -14,8 +17,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn import AssistanceDisplay, AssistedClassifier
+from assistlearn import AssistanceDisplay, AssistedClassifier, SharesDisplay, WorthDisplay
 from assistlearn.errors import AssistLearnWarning, SettingsError
+from assistlearn.evaluation.pilots import Weighing
+from assistlearn.evaluation.shares import shares_of_sum
+from assistlearn.evaluation.terms import Terms
+from assistlearn.report import pictures as palette
+from assistlearn.report.displays import concentration, draw_accuracies
 from tests.papers_settings import PAPERS
 
 STUMP = DecisionTreeClassifier(max_depth=1)
@@ -155,7 +163,10 @@ def test_without_axes_a_new_figure_is_made(wine):
     before = set(plt.get_fignums())
     display = draw(assisted(), wine, ax=None)
     assert display.figure_.number not in before
+    worth = WorthDisplay(found("lab")).plot()
+    assert worth.ax_.figure is worth.figure_
     plt.close(display.figure_)
+    plt.close(worth.figure_)
 
 
 def test_a_model_that_is_not_fitted_is_refused(wine):
@@ -167,3 +178,131 @@ def test_a_model_that_is_not_fitted_is_refused(wine):
 def test_importing_assistlearn_does_not_import_matplotlib():
     code = "import sys, assistlearn; assistlearn.AssistanceDisplay; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# -- shares
+
+
+@pytest.fixture
+def shares():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 80)
+    truth = np.eye(2)[codes]
+    scores = {name: rng.normal(size=(80, 2)) + gain * truth for name, gain in {"lab": 1.0, "$5 clinic": 0.2}.items()}
+    return shares_of_sum(rng.normal(size=(80, 2)), scores, codes)
+
+
+def test_marks_stand_at_the_shares_and_hollow_ones_at_what_is_lost_without(shares):
+    display = SharesDisplay(shares=shares).plot(ax=Figure().subplots(1, 2))
+    lab, clinic = shares.helpers
+    for ax, fields in zip(
+        display.axes_, (("loss", "loss_if_dropped"), ("accuracy", "accuracy_if_dropped")), strict=True
+    ):
+        filled, hollow = (line for line in ax.lines if line.get_marker() in ("o", "D"))
+        for line, field in ((filled, fields[0]), (hollow, fields[1])):
+            assert line.get_xdata().tolist() == [getattr(lab, field).value, getattr(clinic, field).value]
+            assert list(line.get_ydata()) == [0, 1]
+        assert hollow.get_markerfacecolor() == "white"
+
+
+def test_the_first_helper_is_at_the_top_and_a_name_is_no_formula(shares):
+    display = SharesDisplay(shares=shares).plot(ax=Figure().subplots(1, 2))
+    low, high = display.axes_[0].get_ylim()
+    assert low > high
+    assert [label.get_text() for label in display.axes_[0].get_yticklabels()] == ["lab", r"\$5 clinic"]
+    display.figure_.savefig(io.BytesIO())
+
+
+def test_one_axes_is_divided_and_three_are_refused(shares):
+    assert SharesDisplay(shares=shares).plot(ax=Figure().subplots()).axes_.shape == (2,)
+    with pytest.raises(SettingsError, match="ax holds 3 axes, but there are 2 panels"):
+        SharesDisplay(shares=shares).plot(ax=Figure().subplots(1, 3))
+
+
+# -- pilots
+
+
+def found(*helpers, at_least=0.05):
+    weighing = Weighing(Terms(at_least=at_least), helpers)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        weighing.hear((rng.random((1 + len(weighing.sets), 50)) < 0.2).astype(float))
+    return weighing.worth(100, 400)
+
+
+def test_the_curve_is_the_gain_after_every_block_and_the_line_is_what_was_asked_for():
+    worth = found("lab")
+    display = WorthDisplay(worth).plot(ax=Figure().subplots())
+    lower, upper, mean, asked = display.ax_.lines[:4]
+    path = np.array(worth.together.path)
+    for line, column in ((mean, 1), (lower, 2), (upper, 3)):
+        np.testing.assert_allclose(line.get_xydata(), path[:, [0, column]])
+    assert set(asked.get_ydata()) == {0.05}
+    assert worth.answer in display.ax_.get_title(loc="left").lower()
+
+
+def test_every_helper_of_several_is_drawn_and_named_even_with_signs_of_formulas():
+    ax = WorthDisplay(found("lab", "a $ and $")).plot(ax=Figure().subplots()).ax_
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert any(name.startswith("lab by itself") for name in names)
+    assert any(name.startswith(r"a \$ and \$ by itself") for name in names)
+
+
+# -- panels and colours
+
+ignorances = st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=50).map(np.array)
+
+
+@given(ignorances)
+def test_the_hardest_samples_hold_at_least_their_share(ignorance):
+    samples, held = concentration(ignorance)
+    assert held[0] == samples[0] == 0.0
+    assert held[-1] == samples[-1] == 1.0
+    assert np.all(held >= samples - 1e-9)
+
+
+@given(ignorances)
+def test_each_further_sample_adds_no_more_than_the_one_before(ignorance):
+    _, held = concentration(ignorance)
+    assert np.all(np.diff(held, n=2) <= 1e-9)
+
+
+@given(ignorances, st.integers(0, 20))
+def test_samples_without_ignorance_change_nothing(ignorance, n_zeros):
+    with_zeros = np.concatenate([np.zeros(n_zeros), ignorance])
+    np.testing.assert_array_equal(concentration(with_zeros), concentration(ignorance))
+
+
+@given(st.integers(1, 100_000))
+def test_ticks_are_few_whole_rounds_from_one(n_rounds):
+    ax = Figure().subplots()
+    draw_accuracies(ax, {"assisted": np.zeros(1), "single": np.zeros(n_rounds)})
+    ticks = ax.get_xticks()
+    assert ticks[0] == 1
+    assert len(ticks) <= 9
+    assert ticks[-1] <= n_rounds
+    assert np.all(np.diff(ticks) >= 1)
+
+
+def test_curves_differ_in_dash_or_marker_and_not_in_colour_alone():
+    for strokes in (list(palette.MODELS.values()), list(palette.AGENTS)):
+        assert len({(stroke.dash, stroke.marker) for stroke in strokes}) == len(strokes)
+
+
+# A colour as seen without green, red or blue cones: Machado, Oliveira and Fernandes (2009), severity 1.
+COLOUR_BLIND = {
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+
+
+def test_colours_stay_apart_for_colour_blind_readers():
+    for strokes in (palette.MODELS.values(), palette.AGENTS):
+        colours = np.array([to_rgb(stroke.colour) for stroke in strokes])
+        linear = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+        for name, matrix in COLOUR_BLIND.items():
+            seen = np.clip(linear @ np.array(matrix).T, 0.0, 1.0)
+            seen = np.where(seen <= 0.0031308, seen * 12.92, 1.055 * seen ** (1 / 2.4) - 0.055)
+            distances = np.linalg.norm(seen[:, None] - seen[None], axis=2)[np.triu_indices(len(seen), 1)]
+            assert distances.min() > 0.15, (name, distances.min())
