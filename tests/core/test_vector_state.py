@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as npst
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
-from assistlearn.core import SoftState, VectorState, votes
+from assistlearn.core import SoftState, votes
 from assistlearn.core.ignorance import perfect_model_weight
 from assistlearn.core.quantise import ScoreVectors, largest_level, quantise, quantise_vectors, right
 from assistlearn.core.state import in_order, truth_first
@@ -28,15 +28,15 @@ def rewards(draw: st.DrawFn, n: int, n_classes: int, bits: int = 4) -> ScoreVect
 
 
 @st.composite
-def told(draw: st.DrawFn) -> tuple[VectorState, list[ScoreVectors]]:
+def told(draw: st.DrawFn) -> tuple[SoftState, list[ScoreVectors]]:
     n, n_classes = draw(st.integers(1, 12)), draw(st.integers(3, 6))
     weights = draw(st.none() | npst.arrays(np.float64, n, elements=st.just(0.0) | st.floats(1e-9, 3.0)).filter(np.any))
     shrinkage = draw(st.floats(0.05, 1.0))
-    state = VectorState.start(n, n_classes, weights, loss=draw(st.sampled_from(LOSSES)), shrinkage=shrinkage)
+    state = SoftState.start(n, n_classes, weights, loss=draw(st.sampled_from(LOSSES)), shrinkage=shrinkage)
     return state, draw(st.lists(rewards(n, n_classes), min_size=1, max_size=5))
 
 
-def naive_loss(state: VectorState) -> float:
+def naive_loss(state: SoftState) -> float:
     """Written out: the log loss of the softmax, or the exponential one, averaged by the initial weights."""
     scale = (state.n_classes - 1) / state.n_classes
     if state.loss == "logistic":
@@ -79,7 +79,7 @@ def test_the_weight_without_shrinkage_is_where_the_loss_is_lowest(case):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_ignorance_is_what_the_loss_still_wants(loss):
     rng = np.random.RandomState(0)
-    state = VectorState(rng.normal(size=(50, 4)), 4, None, loss, 0.5)
+    state = SoftState(rng.normal(size=(50, 4)), 4, None, loss, 0.5)
     scale = 3 / 4
     naive = {
         "logistic": 1 - softmax(scale * state.votes, axis=1)[:, 0],
@@ -89,7 +89,7 @@ def test_ignorance_is_what_the_loss_still_wants(loss):
 
 
 def test_a_very_sure_vote_leaves_ignorance_that_is_small_but_not_nothing():
-    state = VectorState(np.array([[800.0, -400.0, -400.0], [0.0, 0.0, 0.0]]), 3, None, "logistic", 0.5)
+    state = SoftState(np.array([[800.0, -400.0, -400.0], [0.0, 0.0, 0.0]]), 3, None, "logistic", 0.5)
     ignorance = state.ignorance()
     assert 0.0 <= ignorance[0] < 1e-300
     assert ignorance[1] == 1.0
@@ -99,7 +99,7 @@ def test_a_very_sure_vote_leaves_ignorance_that_is_small_but_not_nothing():
 def test_with_two_classes_it_would_be_the_state_of_one_number(loss):
     rng = np.random.RandomState(1)
     p, codes = rng.dirichlet((1, 1), size=200), rng.randint(2, size=200)
-    pairs = VectorState.start(200, 2, loss=loss, shrinkage=0.5)
+    pairs = SoftState(np.zeros((200, 2)), 2, None, loss, 0.5)
     single = SoftState.start(200, 2, loss=loss, shrinkage=0.5)
     said = confidences(p, 2)[np.arange(200), codes]
     one = single.judge(quantise(said, 32))
@@ -137,7 +137,7 @@ def test_an_agent_says_nothing_about_samples_that_it_does_not_hold():
     said = quantise_vectors(heights(np.array([[0.9, 0.05, 0.05], [0.2, 0.2, 0.6]]), 3), 4, held)
     assert not said.levels[1].any()
     assert not said.values()[1].any()
-    state = VectorState.start(3, 3, loss="logistic", shrinkage=1.0)
+    state = SoftState.start(3, 3, loss="logistic", shrinkage=1.0)
     verdict = state.judge(said, held=held)
     assert verdict.mean_reward == 0.5
     before = state.ignorance()
@@ -153,7 +153,7 @@ def test_a_model_is_right_where_no_other_class_is_as_high():
 def test_a_model_that_says_the_same_of_all_and_is_right_is_perfect():
     same = ScoreVectors(np.tile(np.array([[7, -7, 0]], np.int8), (5, 1)), 0.5, 4)
     other = ScoreVectors(np.vstack([same.levels[:4], [[7, -7, 1]]]).astype(np.int8), 0.5, 4)
-    state = VectorState.start(5, 3, loss="logistic", shrinkage=1.0)
+    state = SoftState.start(5, 3, loss="logistic", shrinkage=1.0)
     assert state.judge(same).perfect
     assert not state.judge(other).perfect
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState, VectorState
+from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState
 from assistlearn.core.quantise import FINEST_BITS, quantise, quantise_vectors, quantise_votes, votes_of
-from assistlearn.core.state import in_order, truth_first
+from assistlearn.core.state import by_class, truth_first
 from assistlearn.core.votes import LEAST, confidences, heights, probabilities, score_of_truth
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import HoldoutAnswer, Method, spread
@@ -54,9 +54,8 @@ class Soft(Method):
 
     def start(self, n_samples: int, n_classes: int, weights: Floats | None = None) -> RunState:
         """Return the state before the first turn."""
-        kind = SoftState if n_classes == 2 else VectorState
         later = 1.0 if self.models_per_turn > 1 else self.shrinkage
-        return kind.start(
+        return SoftState.start(
             n_samples, n_classes, weights, loss=self.loss, shrinkage=self.shrinkage, later_shrinkage=later
         )
 
@@ -119,10 +118,7 @@ class Soft(Method):
                [-2.2 ,  2.2 ]])
         """
         assert isinstance(reward, SoftReward)
-        if isinstance(reward, ScoreVectors):
-            return in_order(reward.values(), codes)
-        of_truth = reward.values()
-        return np.where(np.arange(2) == codes[:, np.newaxis], of_truth[:, np.newaxis], -of_truth[:, np.newaxis])
+        return by_class(reward.values(), codes)
 
     def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
         """Add a model's votes, times its weight, to ``scores`` (n x K)."""
