@@ -72,7 +72,7 @@ class Logistic:
             return out
         logits = _logits(votes)
         wrong = _log_sum(logits[:, 1:])
-        return wrong - np.logaddexp(logits[:, 0], wrong)
+        return np.asarray(wrong - np.logaddexp(logits[:, 0], wrong), dtype=np.float64)
 
     def value(self, votes: Floats) -> Floats:
         """Return minus the logarithm of the probability of the truth."""
@@ -80,8 +80,7 @@ class Logistic:
             out: Floats = np.logaddexp(0.0, -votes)
             return out
         logits = _logits(votes)
-        out = np.logaddexp(0.0, _log_sum(logits[:, 1:]) - logits[:, 0])
-        return out
+        return np.asarray(np.logaddexp(0.0, _log_sum(logits[:, 1:]) - logits[:, 0]), dtype=np.float64)
 
     def bend(self, votes: Floats) -> Floats:
         """Return the probability of being right: the second derivative by one vote, divided by minus the first."""

@@ -12,10 +12,8 @@ from assistlearn.core.labels import classes_and_codes
 from assistlearn.core.quantise import ScoreVectors, SoftReward, largest_level
 from assistlearn.types import Bools, Codes, Floats
 
-# Groups: which rows belong to the same person.
-#
-# Rows of one person are alike, and so are their labels. A model that has seen one of them knows the others. So they
-# stay together: all in one fold, all held out, or all trained on.
+# Groups: which rows belong to the same person. Rows of one person are alike, and so are their labels. A model that has
+# seen one of them knows the others. So they stay together: all in one fold, all held out, or all trained on.
 
 
 Groups: TypeAlias = NDArray[np.intp]
@@ -57,11 +55,7 @@ def rarest_classes(codes: Codes, groups: Groups) -> tuple[NDArray[np.intp], NDAr
 
 
 def in_order(groups: Groups, order: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return where each group comes first in an order of the rows.
-
-    >>> in_order(np.array([0, 1, 1, 0]), np.array([2, 3, 0, 1]))
-    array([1, 0])
-    """
+    """Return where each group comes first in an order of the rows."""
     place = np.empty(int(groups.max()) + 1, dtype=np.intp)
     place[groups[order[::-1]]] = np.arange(len(order))[::-1]  # of equal positions, the last one is kept
     return place
@@ -71,21 +65,9 @@ def deal_groups(codes: Codes, groups: Groups, n_folds: int, order: NDArray[np.in
     """Return the fold of each row: groups stay together, and sizes and classes are as even as that allows.
 
     The largest groups are dealt first, each to the fold that has least so far, of all rows and of the group's rarest
-    class. Groups of the same size and class are dealt in one step, in a random order. So the cost is that of sorting.
+    class. Groups of the same size and class are dealt in one step, in the random ``order`` of the rows. So the cost is
+    that of sorting. Where there are fewer groups than folds, there are as many folds as groups.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        The class code of each row.
-    groups : ndarray of int of shape (n,)
-        The group of each row.
-    n_folds : int
-        The number of folds; where there are fewer groups, there are as many folds as groups.
-    order : ndarray of int of shape (n,)
-        A random order of the rows.
-
-    Examples
-    --------
     >>> codes, groups = np.array([0, 0, 1, 1, 0, 1]), np.array([0, 0, 1, 1, 2, 3])
     >>> deal_groups(codes, groups, 2, np.arange(6))
     array([0, 0, 1, 1, 1, 0])
@@ -118,9 +100,6 @@ def _even(load: Floats, step: float, n: int) -> NDArray[np.intp]:
     return counts
 
 
-# A weighted mean, and how far it may be from the mean of all samples like these.
-
-
 def mean_and_error(values: Floats, weights: Floats | None = None, groups: Groups | None = None) -> tuple[float, float]:
     r"""Return a weighted mean of samples and its standard error.
 
@@ -129,24 +108,11 @@ def mean_and_error(values: Floats, weights: Floats | None = None, groups: Groups
     .. math:: \sum_i \frac{p_i^2 (x_i - m)^2}{1 - 2 p_i + \sum_j p_j^2}.
 
     The denominator is the part of a sample's variance that is left after the mean is subtracted. So with equal spread
-    the square is right on average for every number of samples, and for any weights. With equal weights the error is
-    the standard deviation divided by the square root of the number of samples.
+    the square is right on average for every number of samples, and for any weights; with equal weights the error is the
+    standard deviation divided by the square root of the number of samples. Samples of weight zero do not count. After
+    one sample the error is infinite, and without any the mean is not a number. Where several samples are about the same
+    person (``groups``), the formula goes by persons: by the weight of all samples of each, and by their mean.
 
-    Samples of weight zero do not count, and the scale of the weights does not matter. One sample says nothing about the
-    spread: its error is infinite. Without a sample the mean is not a number.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        A value for each sample.
-    weights : ndarray of shape (n,), optional
-        The weights of the samples; equal by default.
-    groups : ndarray of int of shape (n,), optional
-        Which samples are about the same person. The formula then goes by persons: by the weight of all samples of each,
-        and by their mean.
-
-    Examples
-    --------
     >>> mean_and_error(np.array([1.0, 3.0, 1.0, 3.0]))
     (2.0, 0.577...)
     >>> mean_and_error(np.array([1.0, 3.0]), np.array([1.0, 0.0]))
@@ -161,11 +127,7 @@ def mean_and_error(values: Floats, weights: Floats | None = None, groups: Groups
 
 
 def means_and_errors(values: Floats, weights: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return :func:`mean_and_error` of every column of a table; its samples are the first axis.
-
-    >>> means_and_errors(np.array([[1.0, 5.0], [3.0, 5.0]]))
-    (array([2., 5.]), array([1., 0.]))
-    """
+    """Return :func:`mean_and_error` of every column of a table; its samples are the first axis."""
     if weights is not None:
         values, weights = values[weights > 0.0], weights[weights > 0.0]
     n = len(values)
@@ -223,14 +185,11 @@ def places_before(still: Bools, then: Bools, held_then: Bools, now: Bools) -> Pl
     held_then : ndarray of bool of shape (n_then,)
         Which samples the agent held in the earlier run: it said nothing about the others.
 
-    Returns
-    -------
-    places : ndarray of int
-        For each sample of this kind in the new run, its position among those of this kind in the earlier run; -1 if
-        nothing was said about it.
-
     Examples
     --------
+    For each sample of this kind, its position among those of this kind in the earlier run; -1 if nothing was said of
+    it.
+
     >>> still, held = np.array([True, False, True, True]), np.array([True, True, True, False])
     >>> places_before(still, then=np.array([False, True, True, True]), held_then=held, now=np.ones(5, dtype=bool))
     array([-1,  1, -1, -1, -1])
@@ -265,31 +224,15 @@ def as_before(said: SoftReward, before: SoftReward) -> SoftReward:
 def completed(fresh: Any, before: Any, places: Places, silent: Bools, silence: bool | int) -> Any:
     """Return the answers about all samples of the new run: earlier answers where there are any, else new ones.
 
-    Parameters
-    ----------
-    fresh : ndarray or SoftReward
-        The new answers, about the samples whose place is -1.
-    before : ndarray or SoftReward
-        The answers about the samples of the earlier run.
-    places : ndarray of int
-        The earlier positions, from :func:`places_before`.
-    silent : ndarray of bool
-        The samples that the agent does not hold any more.
-    silence : bool or int
-        The value that means "no answer". Levels always use zero for this.
+    ``fresh`` are the new answers, about the samples whose place is -1. Samples that are ``silent`` are held no more:
+    they get ``silence``, the value that means "no answer"; for levels it is always zero.
 
-    Examples
-    --------
     >>> places, silent = np.array([2, -1, 0]), np.array([True, False, False])
     >>> completed(np.array([7]), np.array([1, 2, 3]), places, silent, silence=-1)
     array([-1,  7,  1])
     """
     if isinstance(fresh, SoftReward):
-        return replace(before, levels=_completed(fresh.levels, before.levels, places, silent, 0))
-    return _completed(fresh, before, places, silent, silence)
-
-
-def _completed(fresh: Any, before: Any, places: Places, silent: Bools, silence: int) -> Any:
+        return replace(before, levels=completed(fresh.levels, before.levels, places, silent, 0))
     out = np.empty((len(places), *before.shape[1:]), dtype=before.dtype)
     out[places >= 0] = before[places[places >= 0]]
     out[places < 0] = fresh
