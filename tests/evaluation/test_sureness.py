@@ -14,11 +14,11 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.evaluation.calibration import (
     UNCHANGED,
-    expected_calibration_error,
     fit_calibration,
     fit_sureness,
     odds_and_lead,
 )
+from bench.calibration.measure import expected_calibration_error
 
 
 def behind_winners(n, n_classes, seed):
