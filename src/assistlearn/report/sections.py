@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from assistlearn.evaluation.calibration import Reliability
-from assistlearn.evaluation.result import Between, Headline, SharedIn, ShareRow
+from assistlearn.evaluation.differences import Difference
+from assistlearn.evaluation.result import Headline, SharedIn, ShareRow
 from assistlearn.evaluation.words import (
     SHARES,
     TITLES,
@@ -199,7 +200,7 @@ def _metrics(view: View) -> tuple[PageTable, ...]:
     return (PageTable(compared_in_words(view.subject.label_only), columns, rows),) if rows else ()
 
 
-def _interval(between: Between | None) -> tuple[str, str]:
+def _interval(between: Difference | None) -> tuple[str, str]:
     return ("-", "-") if between is None else (f"{between.value:+.3f}", f"{between.low:+.3f} to {between.high:+.3f}")
 
 
