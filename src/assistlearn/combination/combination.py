@@ -228,9 +228,6 @@ def likely_sets(agents: tuple[str, ...], initiator: str) -> list[tuple[str, ...]
 
     With few agents, these are all sets with the initiator in them. With many, they are the sets without one helper, and
     the initiator alone. The set of all helpers is always among them.
-
-    >>> likely_sets(("a", "b", "c"), "a")
-    [('a',), ('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
     always = tuple(agent for agent in agents if agent == initiator)  # nobody, where the initiator has no scores
     sizes = range(1, len(agents)) if len(agents) <= MOST_AGENTS else (len(agents) - 1,)

@@ -138,9 +138,6 @@ def folds_of(codes: Codes, seed: int, n_folds: int = N_FOLDS, groups: Groups | N
     """Return a fold for each sample: every class is spread over all folds, and the folds are equally large.
 
     Samples of one group, which are about the same person, share a fold.
-
-    >>> folds_of(np.array([0, 0, 0, 1, 1, 1]), seed=1)
-    array([0, 2, 1, 2, 0, 1])
     """
     order = np.random.default_rng(seed).permutation(len(codes))
     if groups is not None:

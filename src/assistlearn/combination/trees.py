@@ -171,13 +171,7 @@ def _levels(scores: Floats) -> Floats:
 
 
 def _nearest(scores: Floats, levels: Floats) -> Floats:
-    """Return for each score the nearest level; zeros, which mean that the agent says nothing, stay zeros.
-
-    >>> _nearest(np.array([[0.4, -0.4], [0.1, -0.1], [0.0, 0.0]]), np.array([[0.2, -0.2], [0.5, -0.5]]))
-    array([[ 0.5, -0.5],
-           [ 0.2, -0.2],
-           [ 0. ,  0. ]])
-    """
+    """Return for each score the nearest level; zeros, which mean that the agent says nothing, stay zeros."""
     spoken = scores.any(axis=1)
     if not len(levels) or not spoken.any():
         return scores

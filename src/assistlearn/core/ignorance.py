@@ -32,8 +32,6 @@ def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
 def start(n_samples: int, sample_weight: Floats | None = None) -> Floats:
     """Return the log-ignorance before the first turn: uniform, or that of ``sample_weight``.
 
-    >>> start(3)
-    array([0., 0., 0.])
     >>> start(3, np.array([1.0, 0.0, 1.0]))
     array([  0., -inf,   0.])
     """
@@ -82,11 +80,7 @@ def sum_where(values: Floats, mask: Bools, wanted: bool = True) -> float:
 
 
 def effective_size(ignorance: Floats) -> float:
-    r"""Return the effective sample size: on how many samples the ignorance lies, :math:`(\sum w)^2 / \sum w^2`.
-
-    >>> effective_size(np.array([1.0, 1.0, 1.0, 1.0])), effective_size(np.array([0.5, 0.5, 0.0, 0.0]))
-    (4.0, 2.0)
-    """
+    r"""Return on how many samples the ignorance lies, :math:`(\sum w)^2 / \sum w^2`."""
     squares = float(np.dot(ignorance, ignorance))
     return float(ignorance.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
@@ -134,11 +128,7 @@ def log_odds(right: float, wrong: float) -> float:
 
 
 def log_odds_of_logs(log_importance: Floats, right: Bools, wrong: Bools) -> float:
-    """Return :func:`log_odds` where the importance itself has underflowed to zero.
-
-    >>> log_odds_of_logs(np.array([0.0, -2000.0]), np.array([1, 0], bool), np.array([0, 1], bool))
-    2000.0
-    """
+    """Return :func:`log_odds` where the importance itself has underflowed to zero."""
     return _log_sum(log_importance[right]) - _log_sum(log_importance[wrong])
 
 
@@ -171,7 +161,6 @@ def _log(value: float) -> float:
 
 
 def _log_sum(logs: Floats) -> float:
-    """Return ``log(sum(exp(logs)))`` without overflow or underflow; minus infinity for an empty array."""
     top = float(logs.max(initial=-math.inf))
     if top == -math.inf:
         return -math.inf

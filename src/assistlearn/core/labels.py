@@ -17,9 +17,6 @@ def classes_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
 
     Whole numbers that lie close together are counted, which is ten times faster. The positions have the smallest signed
     type that can hold them. Labels that are already such positions are returned unchanged.
-
-    >>> classes_and_codes(np.array([7, 3, 7]))
-    (array([3, 7]), array([1, 0, 1], dtype=int8))
     """
     if y.dtype.kind not in "iu" or len(y) == 0:
         return _sorted(y)

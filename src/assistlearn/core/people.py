@@ -21,13 +21,7 @@ Groups: TypeAlias = NDArray[np.intp]
 
 
 def groups_of(values: NDArray[Any]) -> Groups | None:
-    """Return the groups of rows with equal values; None where all values differ.
-
-    >>> groups_of(np.array(["p-7", "p-3", "p-7"]))
-    array([1, 0, 1])
-    >>> groups_of(np.array([3, 1, 2])) is None
-    True
-    """
+    """Return the groups of rows with equal values; None where all values differ."""
     found, groups = classes_and_codes(values)
     return None if len(found) == len(values) else groups.astype(np.intp)
 
@@ -41,9 +35,6 @@ def rarest_classes(codes: Codes, groups: Groups) -> tuple[NDArray[np.intp], NDAr
     """Return the rarest class among each group's rows, as its rank by rarity, and how many rows each group has.
 
     Two classes of the same size are ranked by which occurs first, so that the numbers of the classes do not matter.
-
-    >>> rarest_classes(np.array([0, 0, 1, 0, 0]), np.array([0, 0, 0, 1, 1]))
-    (array([0, 1]), array([3, 2]))
     """
     found, first, places, counts = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
     rank = np.empty(len(found), dtype=np.intp)
@@ -144,22 +135,14 @@ def means_and_errors(values: Floats, weights: Floats | None = None) -> tuple[Flo
 
 
 def of_persons(values: Floats, weights: Floats | None, groups: Groups) -> tuple[Floats, Floats]:
-    """Return the mean value of each person's samples, and their weight in all; zero where nobody has any weight.
-
-    >>> of_persons(np.array([1.0, 4.0, 5.0]), np.array([1.0, 2.0, 1.0]), np.array([0, 0, 1]))
-    (array([3., 5.]), array([3., 1.]))
-    """
+    """Return the mean value of each person's samples, and their weight in all; zero where nobody has any weight."""
     given = np.ones(len(values)) if weights is None else weights
     whole: Floats = np.bincount(groups, weights=given).astype(np.float64)
     return np.bincount(groups, weights=given * values) / np.where(whole > 0.0, whole, 1.0), whole
 
 
 def effective_size(weights: Floats) -> float:
-    """Return how many samples of equal weight tell as much as these.
-
-    >>> effective_size(np.array([2.0, 2.0, 0.0])), effective_size(np.array([1000.0, 0.0]))
-    (2.0, 1.0)
-    """
+    """Return how many samples of equal weight tell as much as these."""
     given = weights / weights.max()
     return float(given.sum() ** 2 / (given**2).sum())
 
@@ -205,10 +188,6 @@ def as_before(said: SoftReward, before: SoftReward) -> SoftReward:
     """Return new scores in the levels of the earlier run, so that one array can hold both.
 
     A score beyond the largest level gets the largest level.
-
-    >>> before = SoftReward(np.array([-127, 20], np.int8), scale=0.01, bits=8)
-    >>> as_before(SoftReward(np.array([50, -900], np.int32), scale=0.002, bits=32), before).levels
-    array([  10, -127], dtype=int8)
     """
     most = largest_level(before.bits)
     if not isinstance(said, ScoreVectors):

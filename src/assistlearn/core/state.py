@@ -59,7 +59,7 @@ class Verdict:
         The share of the ignorance on which it is right.
     perfect : bool
         Whether it is right on every sample with any ignorance; its weight is then limited.
-    gain : float, default=0.0
+    gain : float
         How much it would lower the logarithm of the exponential loss (hard), or the mean loss of a sample (soft). The
         greedy order compares gains.
     """
@@ -75,11 +75,7 @@ class Verdict:
         return self.model_weight <= ig.NEGLIGIBLE
 
     def trusted(self, share: float) -> Verdict:
-        """Return the verdict if only a share of the model's advantage is trusted.
-
-        >>> Verdict(1.0, 0.8, False, gain=0.2).trusted(0.5)
-        Verdict(model_weight=0.5, mean_reward=0.8, perfect=False, gain=0.1)
-        """
+        """Return the verdict if only a share of the model's advantage is trusted."""
         return self if share == 1.0 else replace(self, model_weight=share * self.model_weight, gain=share * self.gain)
 
 
@@ -103,16 +99,10 @@ class RunState(Protocol):
     ) -> Verdict:
         """Return what a model with this reward is worth, without changing the state.
 
-        Parameters
-        ----------
-        reward : ndarray of bool, or SoftReward
-            Where the model is right, true where the agent abstains; or how sure it is, zero where the agent abstains.
-        ignorance : ndarray, optional
-            The present ignorance, if it is known; it is computed by default.
-        held : ndarray of bool, optional
-            The samples that the agent holds. It is judged on these alone, and abstains on the others.
-        overwrite : bool, default=False
-            Whether the memory of ``ignorance`` may be overwritten, because the caller does not need it any more.
+        A reward says where the model is right, and true where the agent abstains; or how sure it is, and zero where the
+        agent abstains. An agent that does not hold all samples is judged on those that are ``held``. The present
+        ``ignorance`` is computed unless it is given; its memory may be overwritten if the caller does not need it any
+        more.
         """
         ...
 
@@ -141,19 +131,10 @@ class RunState(Protocol):
 class State:
     """In the hard methods: the ignorance and, for ASCII, the errors that agents have already made in this round.
 
-    Parameters
-    ----------
-    log_ignorance : ndarray of shape (n_samples,)
-        The logarithm of the ignorance, up to an additive constant.
-    n_classes : int
-        At least two.
-    interchange : bool, default=True
-        Whether a model's weight depends on errors made earlier in the round (ASCII) or not (ASCII-Simple, AdaBoost).
-    log_start : ndarray of shape (n_samples,) or None
-        The logarithms of the initial weights; None if all are equal.
+    With ``interchange`` a model's weight depends on errors made ``earlier`` in the round (ASCII); otherwise it does not
+    (ASCII-Simple, AdaBoost). The ignorance is kept as its logarithm, up to a constant, and so are the initial weights:
+    ``log_start``, None if all are equal.
 
-    Examples
-    --------
     >>> state = State.start(4, n_classes=2)
     >>> reward = np.array([True, True, True, False])
     >>> verdict = state.judge(reward)
@@ -174,7 +155,6 @@ class State:
     def start(
         cls, n_samples: int, n_classes: int, sample_weight: Floats | None = None, interchange: bool = True
     ) -> State:
-        """Return the state before the first turn."""
         log_start = None if sample_weight is None else ig.start(n_samples, sample_weight)
         return cls(ig.start(n_samples, sample_weight), n_classes, interchange, log_start)
 
@@ -263,19 +243,13 @@ class SoftState:
     ----------
     votes : ndarray of shape (n_samples,), or (n_samples, n_classes)
         The sum of model weight times reward over the kept models.
-    n_classes : int
-        At least two.
     log_start : ndarray of shape (n_samples,) or None
         The logarithms of the initial weights; None if all are equal.
     loss : {"logistic", "exponential"}
         The loss to lower (see :mod:`assistlearn.core.loss`).
-    shrinkage : float
-        The share of the best model weight that a model gets in the first round; at most one, so that no turn raises
-        the loss.
-    later_shrinkage : float or None
-        The same share in later rounds; None if it does not change.
-    round : int
-        The number of the round.
+    shrinkage, later_shrinkage : float, float or None
+        The share of the best model weight that a model gets in the first round, and in later ones (None: the same). It
+        is at most one, so that no turn raises the loss.
 
     Examples
     --------
@@ -285,9 +259,6 @@ class SoftState:
     >>> verdict = state.judge(reward)
     >>> round(verdict.model_weight, 3), verdict.mean_reward
     (1.099, 0.75)
-    >>> state.apply(reward, verdict.model_weight)
-    >>> state.ignorance().round(3)
-    array([0.167, 0.167, 0.167, 0.5  ])
     >>> state = SoftState.start(4, n_classes=3, loss="logistic", shrinkage=1.0)
     >>> verdict = state.judge(quantise_vectors(np.array([[1.0, 0.0, 0.0]] * 3 + [[0.0, 1.0, 0.0]]), bits=8))
     >>> round(verdict.model_weight, 3), verdict.mean_reward, round(verdict.gain, 3)
@@ -313,7 +284,6 @@ class SoftState:
         shrinkage: float,
         later_shrinkage: float | None = None,
     ) -> SoftState:
-        """Return the state before the first turn."""
         log_start = None if sample_weight is None else ig.start(n_samples, sample_weight)
         votes = np.zeros(n_samples if n_classes == 2 else (n_samples, n_classes))
         return cls(votes, n_classes, log_start, loss, shrinkage, later_shrinkage)

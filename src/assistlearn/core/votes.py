@@ -74,10 +74,6 @@ def majority_votes(scores: Mapping[str, Floats], total_weights: Mapping[str, flo
     ``scores`` are the agents' own weighted votes, and ``total_weights`` the sums of their model weights. An agent does
     not vote if it has no model, nor on a sample on which its votes are all zero. The small parts are the agents' own
     votes, scaled so that together they are at most half a vote. They can break a tie, but never overturn a majority.
-
-    >>> votes = majority_votes({"a": np.array([[1.0, -1.0]]), "b": np.array([[-2.0, 2.0]])}, {"a": 2.0, "b": 2.0})
-    >>> sum(votes.values())
-    array([[-0.125,  0.125]])
     """
     whole = sum(total_weights.values())
     out = {}

@@ -39,16 +39,8 @@ class Answers:
 class Metric:
     """One figure of how good answers are.
 
-    Attributes
-    ----------
-    name, title : str
-        Its name in settings and results, and in a text.
-    compute : callable
-        Returns the figure, given :class:`Answers`.
-    needs_every_class : bool
-        Whether it is defined only if every class occurs among the samples.
-    of_probabilities : bool
-        Whether it judges the probabilities themselves, and not only their order.
+    ``name`` is what settings and results call it, ``title`` what a text does. Some need samples of every class, and
+    some judge the probabilities themselves, not only their order.
     """
 
     name: str

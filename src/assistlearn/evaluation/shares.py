@@ -50,16 +50,10 @@ class GainShare:
 
     Attributes
     ----------
-    helper : str
-        Its name.
-    loss : Estimate
-        By how much it lowers the log loss, as its share.
-    accuracy : Estimate
-        By how much it raises the accuracy, as its share.
-    loss_if_dropped : Estimate
-        By how much the log loss is higher without it, all others staying.
-    accuracy_if_dropped : Estimate
-        By how much the accuracy is lower without it, all others staying.
+    loss, accuracy : Estimate
+        By how much it lowers the log loss and raises the accuracy, as its share.
+    loss_if_dropped, accuracy_if_dropped : Estimate
+        By how much the log loss is higher, and the accuracy lower, without it, all others staying.
     """
 
     helper: str
@@ -75,10 +69,8 @@ class GainShares:
 
     Attributes
     ----------
-    loss : Estimate
-        By how much the helpers lower the log loss, all together; the shares sum to it.
-    accuracy : Estimate
-        By how much they raise the accuracy; the shares sum to it.
+    loss, accuracy : Estimate
+        By how much the helpers lower the log loss and raise the accuracy, all together; the shares sum to it.
     helpers : tuple of GainShare
         In the order of the agents.
     n_samples : int
@@ -315,13 +307,10 @@ def every_set(n_players: int) -> Bools:
 
 
 def coefficients(n_players: int) -> Floats:
-    r"""Return the coefficient of each set, players x sets: ``coefficients @ table`` gives the Shapley values.
+    """Return the coefficient of each set, players x sets: ``coefficients @ table`` gives the Shapley values.
 
     A set :math:`S` without :math:`j` comes just before :math:`j` in :math:`|S|! (M - |S| - 1)!` of :math:`M!` orders.
-
-    >>> coefficients(2)
-    array([[-0.5,  0.5, -0.5,  0.5],
-           [-0.5, -0.5,  0.5,  0.5]])
+    A table has a row for each set and a column for each sample.
     """
     members = every_set(n_players)
     sizes = members.sum(axis=1)
@@ -361,19 +350,7 @@ FARTHEST = 40.0
 
 
 class SumsOfSets:
-    """Computes the values of sets of helpers, from how far each class is ahead of the true one.
-
-    Parameters
-    ----------
-    own : array of shape (n_samples, n_classes)
-        The initiator's scores.
-    scores : sequence of arrays of shape (n_samples, n_classes)
-        The helpers' scores.
-    codes : array of int of shape (n_samples,)
-        The true classes.
-    calibration : ScoreCalibration or None
-        Turns a sum into probabilities; for None, the formula of :func:`assistlearn.core.votes.probabilities` does.
-    """
+    """Computes the values of sets of helpers, from how far each class is ahead of the true one."""
 
     def __init__(
         self, own: Floats, scores: Sequence[Floats], codes: Codes, calibration: ScoreCalibration | None

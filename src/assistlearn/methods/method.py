@@ -68,7 +68,6 @@ class Method(ABC):
     at_home: bool = field(default=False, kw_only=True, repr=False)
 
     def of_initiator(self) -> Self:
-        """Return the method as the initiator's own agent goes by it."""
         return replace(self, at_home=True)
 
     # -- the state
@@ -158,8 +157,7 @@ class Method(ABC):
         """Return a model's loss on each hold-out sample, by its answers; NaN where its agent abstains."""
 
     @abstractmethod
-    def loss_of_guessing(self, n_classes: int) -> float:
-        """Return the loss of a model that guesses."""
+    def loss_of_guessing(self, n_classes: int) -> float: ...
 
     # -- the answer
 
@@ -186,7 +184,6 @@ class Method(ABC):
         return votes if self.at_home else votes_of(self.told_votes(votes, total_weight))
 
     def probabilities(self, total: Floats, n_voting: int) -> Floats:
-        """Return class probabilities from the sum of the shares; ``n_voting`` agents have voted."""
         return votes.probabilities(total)
 
 
@@ -212,12 +209,12 @@ class Standpoint:
 
     Attributes
     ----------
-    held : ndarray of bool or None, default=None
+    held : ndarray of bool or None
         The samples that the agent holds; None for all.
-    unsure : bool, default=False
+    unsure : bool
         Whether the agent may hold fewer samples, and nobody has said which. It is judged on the samples that it holds,
         so only an upper limit of its model weight is known.
-    trusting : bool, default=False
+    trusting : bool
         Whether rewards are ``"auto"``: an agent then may cut its model weight, or judge a forest afresh.
     """
 

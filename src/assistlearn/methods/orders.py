@@ -36,9 +36,6 @@ class Strongest:
     """The agent with the largest model weight in its last turn goes first. In the first round, the order is as given.
 
     It costs nothing: model weights are known to everybody.
-
-    >>> Strongest().next([], ["a", "b"], [])
-    'a'
     """
 
     def next(self, taken: Sequence[str], agents: Sequence[str], history: Sequence[TurnFinished]) -> str | None:

@@ -105,15 +105,6 @@ class Soft(Method):
             raise ProtocolError(f"Expected {self.vote_bits(n_classes)} bits, got {answer.bits}.")
 
     def class_votes(self, reward: Reward, codes: Codes) -> Floats:
-        """Return the votes for all classes that a reward means, ``n x K``, in the order of the classes.
-
-        >>> soft = Soft("logistic", 0.5, 8)
-        >>> said, codes = np.array([[0.8, 0.2], [0.4, 0.6], [0.1, 0.9]]), np.array([0, 1, 0])
-        >>> soft.class_votes(soft.reward(said, codes, None, 2), codes).round(2)
-        array([[ 1.38, -1.38],
-               [-0.4 ,  0.4 ],
-               [-2.2 ,  2.2 ]])
-        """
         assert isinstance(reward, SoftReward)
         return by_class(reward.values(), codes)
 
