@@ -274,7 +274,7 @@ class Predicting(Exchange):
         held = asked >= 0
         assert part.task is not None
         votes = part.votes(asked, None if run.privacy is None else run.privacy.voting(asked, part.task))
-        said = part.task.method.told_votes(votes, part.agent.total_weight)
+        said = part.task.method.released_votes(votes, part.agent.total_weight)
         if run.privacy is not None:
             run.privacy.count_votes(asked, len(part.agent.models), part.task)
         run.voted_on = (message.start, message.stop)

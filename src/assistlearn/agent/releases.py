@@ -254,7 +254,7 @@ class _Told:
         )
         said = part.votes(self._rows, None if privacy is None else privacy.voting(self._rows, self._task))
         votes = np.full((len(held), part.n_classes), np.nan)
-        votes[held] = votes_of(self._task.method.told_votes(said, part.agent.total_weight))
+        votes[held] = votes_of(self._task.method.released_votes(said, part.agent.total_weight))
         return votes
 
     def placed(self, numbers: Floats, n_rows: int) -> Floats:

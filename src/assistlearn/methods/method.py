@@ -173,15 +173,15 @@ class Method(ABC):
         """Return the bits of one vote in prediction. With two classes there is one vote, else one for each class."""
         return VOTE_BITS
 
-    def told_votes(self, votes: Floats, total_weight: float) -> SoftReward:
-        """Return an agent's votes (n x K) as it tells them: rounded. The others know the sum of its model weights."""
+    def released_votes(self, votes: Floats, total_weight: float) -> SoftReward:
+        """Return an agent's votes (n x K) as they are released: rounded. All know its total weight."""
         n_classes = votes.shape[1]
         _, most = self.vote_range(n_classes)
         return quantise_votes(votes, total_weight * most, self.vote_bits(n_classes))
 
-    def heard_votes(self, votes: Floats, total_weight: float) -> Floats:
+    def received_votes(self, votes: Floats, total_weight: float) -> Floats:
         """Return an agent's votes (n x K) as the initiator gets them: those of its own agent are not rounded."""
-        return votes if self.at_home else votes_of(self.told_votes(votes, total_weight))
+        return votes if self.at_home else votes_of(self.released_votes(votes, total_weight))
 
     def probabilities(self, total: Floats, n_voting: int) -> Floats:
         return votes.probabilities(total)
