@@ -65,9 +65,10 @@ def deal_groups(codes: Codes, groups: Groups, n_folds: int, order: NDArray[np.in
     """
     rarest, sizes = rarest_classes(codes, groups)
     n_folds = min(n_folds, len(sizes))
-    queue = np.lexsort((in_order(groups, order), rarest, -sizes))
+    queue = np.lexsort((in_order(groups, order), rarest, -sizes))  # by size, then by class, then at random
     starts = np.flatnonzero(np.diff(sizes[queue], prepend=-1) | np.diff(rarest[queue], prepend=-1))
     rows_of_class = np.bincount(rarest, weights=sizes)
+    # The load of a fold is its share of all rows plus its share of the rows of the class that is dealt.
     total, of_class = np.zeros(n_folds), np.zeros((len(rows_of_class), n_folds))
     fold_of = np.empty(len(sizes), dtype=np.intp)
     for alike in np.split(queue, starts[1:]):
@@ -83,6 +84,8 @@ def deal_groups(codes: Codes, groups: Groups, n_folds: int, order: NDArray[np.in
 
 def _even(load: Floats, step: float, n: int) -> NDArray[np.intp]:
     """Return how many of ``n`` equal things each fold gets, so that the largest load becomes as small as possible."""
+    # As water fills a vessel with an uneven floor: if the j lowest folds share all n, their common level is levels[j - 1].
+    # The true level is that of the most folds that still lie below it. What rounding down leaves goes to the lowest.
     lowest = np.sort(load)
     levels = (n * step + np.cumsum(lowest)) / np.arange(1, len(load) + 1)
     level = levels[np.flatnonzero(levels > lowest)[-1]]

@@ -339,6 +339,10 @@ def sets_on_the_way(order: NDArray[np.intp]) -> Iterator[Bools]:
 
 
 # Losses and right answers of every set of helpers, where a set's decision is the sum of its members' scores.
+#
+# All is relative to the true class: a gap is how far another class is ahead of it, in votes or in the exponent. Gaps of
+# agents add up as their scores do. The loss is then :math:`\log(1 + \sum_k e^{g_k})`, and the answer is right where no
+# gap is positive. So K - 1 numbers do for K classes, and the sums of all sets follow from one another by doubling.
 
 
 CELLS = 2**15
