@@ -84,8 +84,8 @@ def deal_groups(codes: Codes, groups: Groups, n_folds: int, order: NDArray[np.in
 
 def _even(load: Floats, step: float, n: int) -> NDArray[np.intp]:
     """Return how many of ``n`` equal things each fold gets, so that the largest load becomes as small as possible."""
-    # As water fills a vessel with an uneven floor: if the j lowest folds share all n, they end at levels[j - 1]. The true
-    # level is that of the most folds that all lie below it. What is left by rounding down goes to the lowest.
+    # As water fills a vessel with an uneven floor: if the j lowest folds share all n, they end at levels[j - 1]. The
+    # true level is that of the most folds that all lie below it. What is left by rounding down goes to the lowest.
     lowest = np.sort(load)
     levels = (n * step + np.cumsum(lowest)) / np.arange(1, len(load) + 1)
     level = levels[np.flatnonzero(levels > lowest)[-1]]
