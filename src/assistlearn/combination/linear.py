@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -221,30 +221,30 @@ TOLERANCE = 1e-4
 """A fit in a fold stops at this relative change of the loss, far less than what makes a penalty better than another."""
 
 
-class _Path:
-    """Fits in all folds. Each fit starts from the parameters that the penalty before it gave."""
+def _cross_validated(samples: Samples, folds: NDArray[np.intp]) -> Callable[[float], Floats]:
+    """Return what gives each sample's loss under a penalty, by the model of the folds that it is not in.
 
-    def __init__(self, samples: Samples, folds: NDArray[np.intp]) -> None:
-        self._samples = samples
-        self._held = [folds == fold for fold in np.unique(folds)]
-        self._parts = [samples.rows(~held) for held in self._held]
-        self._at: list[Floats | None] = [None] * len(self._held)
+    Each fit starts from the parameters that the penalty before it gave.
+    """
+    held = [folds == fold for fold in np.unique(folds)]
+    parts = [samples.rows(~each) for each in held]
+    found: list[Floats | None] = [None] * len(held)
 
-    def losses(self, penalty: float) -> Floats:
-        """Return the loss of each sample, by the model of the folds that it is not in."""
-        out = np.empty(len(self._samples.codes))
-        for number, (held, part) in enumerate(zip(self._held, self._parts, strict=True)):
-            at = fit_multinomial(part, penalty, self._at[number], TOLERANCE, most_steps=100)
-            self._at[number] = at
-            decision = self._samples.offset[held] + self._samples.inputs[held] @ at
-            out[held] = losses(decision, self._samples.codes[held])
+    def under(penalty: float) -> Floats:
+        out = np.empty(len(samples.codes))
+        for number, (aside, part) in enumerate(zip(held, parts, strict=True)):
+            parameters = fit_multinomial(part, penalty, found[number], TOLERANCE, most_steps=100)
+            found[number] = parameters
+            out[aside] = losses(samples.offset[aside] + samples.inputs[aside] @ parameters, samples.codes[aside])
         return out
+
+    return under
 
 
 def losses_under(evidence: Evidence, penalty: float, folds: NDArray[np.intp]) -> Tried:
     """Return the cross-validated losses under one penalty."""
     samples = samples_of(evidence, size(evidence))
-    lost = losses(samples.offset, samples.codes) if penalty == PLAIN_SUM else _Path(samples, folds).losses(penalty)
+    lost = losses(samples.offset, samples.codes) if penalty == PLAIN_SUM else _cross_validated(samples, folds)(penalty)
     return Tried(lost, samples.weights)
 
 
@@ -257,18 +257,18 @@ def choose_penalty(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[float, 
     tried = {PLAIN_SUM: Tried(losses(samples.offset, samples.codes), samples.weights)}
     if np.bincount(folds, samples.weights, minlength=N_FOLDS).min() <= 0.0:
         return PLAIN_SUM, tried[PLAIN_SUM]  # too few samples to learn anything from
-    path = _Path(samples, folds)
+    losses_with = _cross_validated(samples, folds)
     rises, last = 0, np.inf
     for penalty in PATH:
-        tried[penalty] = Tried(path.losses(penalty), samples.weights)
+        tried[penalty] = Tried(losses_with(penalty), samples.weights)
         rises = rises + 1 if tried[penalty].loss > last else 0
         last = tried[penalty].loss
         if rises == 2:
             break
     best = min(PATH[: len(tried) - 1], key=lambda each: tried[each].loss)
-    path = _Path(samples, folds)
+    losses_with = _cross_validated(samples, folds)
     for penalty in STRONGER if best == PATH[0] else ():
-        tried[penalty] = Tried(path.losses(penalty), samples.weights)
+        tried[penalty] = Tried(losses_with(penalty), samples.weights)
         if tried[penalty].loss > tried[best].loss:
             break
         best = penalty
