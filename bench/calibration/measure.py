@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from assistlearn import AssistedClassifier
-from assistlearn.evaluation.calibration import expected_calibration_error, fit_calibration
+from assistlearn.evaluation.calibration import fit_calibration
 from bench.accuracy.measure import agents_of
 from bench.accuracy.problems import PROBLEMS
 
@@ -114,6 +114,20 @@ WAYS: dict[str, Callable[[Scores], np.ndarray]] = {
     "temperature": by_sklearn("temperature"),
 }
 """Ways to make probabilities; the last three are scikit-learn's, of which ``sigmoid`` is its default."""
+
+
+def expected_calibration_error(codes: np.ndarray, probabilities: np.ndarray, n_bins: int = 15) -> float:
+    """Return the mean gap between how sure answers claim to be and how often they are right.
+
+    The answer is the likeliest class. Answers are put into bins of equal width by how sure they claim to be.
+
+    >>> expected_calibration_error(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1]] * 4))
+    0.4
+    """
+    sure = probabilities.max(axis=1)
+    gap = sure - (probabilities.argmax(axis=1) == codes)
+    bins = np.minimum((sure * n_bins).astype(np.intp), n_bins - 1)
+    return float(np.abs(np.bincount(bins, weights=gap, minlength=n_bins)).sum() / len(codes))
 
 
 def figures(said: np.ndarray, codes: np.ndarray) -> tuple[float, float]:

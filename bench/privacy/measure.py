@@ -16,12 +16,11 @@ from assistlearn.core.labels import draw
 from assistlearn.evaluation.attacks import (
     attribute_inferences,
     beside,
-    label_inference,
-    membership_inference,
     of_labels,
     target_of,
 )
 from bench.privacy.heard import Heard
+from bench.privacy.inference import label_inference, membership_inference
 from bench.privacy.tables import Cut
 from bench.privacy.ways import EPSILONS, LABEL_PRIVATE, RECOMMENDED, ROUNDS, SHUFFLED, WAYS
 

@@ -1,7 +1,5 @@
 """A combination decides by shares that add up, serves absences, and is no worse than the initiator alone."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -267,11 +265,6 @@ def test_every_class_is_in_every_fold_and_folds_do_not_depend_on_what_classes_ar
     assert np.ptp(counts, axis=0).max() <= 1
     assert np.ptp(counts.sum(axis=1)) <= 1
     assert np.array_equal(folds, folds_of(3 - codes, 1))
-
-
-def test_it_cannot_be_changed(linear):
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        linear.kind = "sum"
 
 
 def test_what_cannot_be_combined_is_said(linear, boosted):

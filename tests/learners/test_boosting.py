@@ -18,7 +18,7 @@ from skops import io
 
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.core.loss import LOSSES
-from assistlearn.core.state import SoftState, VectorState
+from assistlearn.core.state import SoftState
 from assistlearn.core.votes import add_answers, confidences, probabilities
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import HistTreeClassifier, Honesty, Learner, Model, folds
@@ -117,10 +117,8 @@ def test_no_step_raises_the_training_loss(codes, seed, shrinkage, loss, n_before
     assert (np.diff(losses) <= 1e-12 * losses[0]).all()
 
 
-def mean_loss(state: SoftState | VectorState) -> float:
-    if isinstance(state, VectorState):
-        return state.mean_loss()
-    return float(LOSSES[state.loss].value(state.scores, 2).mean())
+def mean_loss(state: SoftState) -> float:
+    return float(LOSSES[state.loss].value(state.votes).mean())
 
 
 @pytest.mark.parametrize("estimator", [TREE, SMALL], ids=["under weights", "on residuals"])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from assistlearn.core import Reward, RunState, SoftReward, SoftState, VectorState, Verdict
+from assistlearn.core import Reward, RunState, SoftReward, SoftState, Verdict
 from assistlearn.core.ignorance import blocks
 from assistlearn.core.votes import confidences, probabilities
 from assistlearn.errors import LearnerError
@@ -92,7 +92,7 @@ class OwnVotes:
         self.in_state = in_state if self.in_state is None else self.in_state + in_state
         self.votes = votes if self.votes is None else self.votes + votes
 
-    def taken_out_of(self, state: SoftState | VectorState) -> SoftState | VectorState:
+    def taken_out_of(self, state: SoftState) -> SoftState:
         """Return the state as it would be if these models had not spoken."""
         return state if self.in_state is None else state.without(self.in_state)
 
@@ -263,7 +263,7 @@ class Agent:
             when = turn.seed, str(turn), state.n_classes
             model, said = fit_to_noisy_labels(self._learner, method.label_epsilon, *when, method=method)
             return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
-        if isinstance(state, SoftState | VectorState) and self._corrects:
+        if isinstance(state, SoftState) and self._corrects:
             model, said = self._correction(turn, state, method)
         elif method.wants_probabilities and self._boosts:
             own = state if samples.held is None else state.part(samples.held)
@@ -282,7 +282,7 @@ class Agent:
         """Whether the agent corrects what its models have said before, in place of adding to it."""
         return self._learner.honest and self._learner.boosts and self.own is not None and self.own.votes is not None
 
-    def _correction(self, turn: Turn, state: SoftState | VectorState, method: Method) -> tuple[Model, Said]:
+    def _correction(self, turn: Turn, state: SoftState, method: Method) -> tuple[Model, Said]:
         """Return a model that was fitted beside the others' votes, less what the agent's own models have said.
 
         See :mod:`assistlearn.learners.residuals`.

@@ -313,7 +313,7 @@ def _predict(run: AgentRun, message: m.Predict, request: bytes) -> m.Scores:
     assert rows is not None
     asked = rows[message.start : message.stop]
     votes = run.votes(asked, None if run.privacy is None else run.privacy.voting(asked, task))
-    said = task.method.told_votes(votes, run.agent.total_weight)
+    said = task.method.released_votes(votes, run.agent.total_weight)
     if run.privacy is not None:  # counted before it is told
         run.privacy.count_votes(asked, len(run.agent.models), task)
     run.voted_on = (message.start, message.stop)

@@ -187,7 +187,7 @@ def _votes(own: Holdings, store: RunStore, task: Task, rows: Rows) -> Floats | N
     run, held = AgentRun(own, store).loaded(), rows >= 0
     said = run.votes(rows, None if run.privacy is None else run.privacy.voting(rows, task))
     votes = np.full((len(held), task.n_classes), np.nan)
-    votes[held] = votes_of(task.method.told_votes(said, run.agent.total_weight))
+    votes[held] = votes_of(task.method.released_votes(said, run.agent.total_weight))
     return votes
 
 

@@ -45,7 +45,8 @@ from assistlearn.evaluation.words import (
 )
 
 if TYPE_CHECKING:
-    from assistlearn.evaluation.result import AgentRow, Between, Confusion, Findings, Headline, SharedIn, ShareRow
+    from assistlearn.evaluation.differences import Difference
+    from assistlearn.evaluation.result import AgentRow, Confusion, Findings, Headline, SharedIn, ShareRow
     from assistlearn.events import RunGoesOn
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.plan import Plan
@@ -158,7 +159,7 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.1%}"
 
 
-def _interval(between: Between) -> str:
+def _interval(between: Difference) -> str:
     return f"{between.low:+.3f} to {between.high:+.3f}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -11,26 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.combination.evidence import Evidence
-from assistlearn.combination.linear import Linear, fit_linear, fit_weighted_sum, prior, whole
-from assistlearn.combination.trees import OwnTrees, TreeCombination, fit_boosted
+from assistlearn.combination.linear import Linear, prior, whole
+from assistlearn.combination.trees import OwnTrees, TreeCombination
 from assistlearn.core import votes
 from assistlearn.errors import SettingsError
 from assistlearn.types import Floats
 
-# The initiator's own columns as numbers, for trees that look at them beside the agents' scores.
-
 
 @dataclass(frozen=True)
 class OwnColumns:
-    """Which columns of the initiator's table are numbers.
+    """Which of the initiator's columns are numbers: trees look at these beside the agents' scores.
 
-    Attributes
-    ----------
-    positions : tuple of int
-        Their positions in the table, counted from 0.
-
-    Examples
-    --------
     >>> table = np.array([[1.0, np.nan], [2.0, 5.0]])
     >>> OwnColumns.found_in(table)
     OwnColumns(positions=(0, 1))
@@ -77,9 +68,6 @@ def _as_floats(column: Any) -> Floats:
         return out
     values: NDArray[Any] = column if isinstance(column, np.ndarray) else column.to_numpy()
     return values.astype(np.float64)
-
-
-# A combination: how the initiator turns the agents' scores into a decision.
 
 
 @dataclass(frozen=True)
@@ -131,7 +119,7 @@ class Combination:
     own_trees: OwnTrees | None = None
 
     def decide(self, scores: Mapping[str, Floats], own: Floats | None = None) -> dict[str, Floats]:
-        """Return each agent's share of the decision; the shares sum to the decision.
+        """Return each agent's share of the decision; the shares sum to the decision, and every row of them to zero.
 
         Parameters
         ----------
@@ -141,11 +129,10 @@ class Combination:
         own : array of shape (n, p), optional
             The initiator's own columns, where it has learned from them.
 
-        Returns
-        -------
-        dict of agent to array of shape (n, K)
-            Every row sums to zero. A bias, which comes from no agent's scores, is in the initiator's share. Where the
-            initiator is missing, it is in the first agent's.
+        Notes
+        -----
+        A bias comes from no agent's scores. It is in the initiator's share, or in the first agent's where that is
+        missing.
         """
         n = self._check(scores)
         own = self._own(own, n) if self.initiator in scores else None
@@ -184,7 +171,6 @@ class Combination:
         return next((each for each in models if {*each.agents} == {*present}), self.otherwise)
 
     def probabilities(self, total: Floats) -> Floats:
-        """Return the class probabilities of a decision."""
         return votes.probabilities(total)
 
     def _check(self, scores: Mapping[str, Floats]) -> int:
@@ -242,9 +228,6 @@ def likely_sets(agents: tuple[str, ...], initiator: str) -> list[tuple[str, ...]
 
     With few agents, these are all sets with the initiator in them. With many, they are the sets without one helper, and
     the initiator alone. The set of all helpers is always among them.
-
-    >>> likely_sets(("a", "b", "c"), "a")
-    [('a',), ('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
     always = tuple(agent for agent in agents if agent == initiator)  # nobody, where the initiator has no scores
     sizes = range(1, len(agents)) if len(agents) <= MOST_AGENTS else (len(agents) - 1,)
@@ -253,26 +236,9 @@ def likely_sets(agents: tuple[str, ...], initiator: str) -> list[tuple[str, ...]
     return [each for each in dict.fromkeys([always, *found, helpers]) if each and each != agents]
 
 
-def linear_for_absences(evidence: Evidence, penalty: float) -> tuple[Linear, ...]:
-    """Return linear combinations for likely sets of agents, and one for samples that no agent speaks about."""
-    sets = likely_sets(evidence.agents, evidence.initiator)
-    return (*(fit_linear(evidence.of(each), penalty, TOLERANCE) for each in sets), prior(evidence))
-
-
-def sums_for_absences(evidence: Evidence) -> tuple[Linear, ...]:
-    """Return weighted sums for likely sets of agents, and one for samples that no agent speaks about."""
-    sets = likely_sets(evidence.agents, evidence.initiator)
-    return (*(fit_weighted_sum(evidence.of(each)) for each in sets), prior(evidence))
-
-
-def linear_for_any_absence(evidence: Evidence, penalty: float, seed: int) -> Linear:
-    """Return a linear combination for any set of agents."""
-    return fit_linear(with_absences(evidence, seed), penalty, TOLERANCE)
-
-
-def boosted_for_any_absence(evidence: Evidence, n_iterations: int, seed: int) -> TreeCombination:
-    """Return a boosted combination for any set of helpers."""
-    return fit_boosted(with_absences(evidence, seed), n_iterations)
+def for_absences(evidence: Evidence, fit: Callable[[Evidence], Linear]) -> tuple[Linear, ...]:
+    """Return a combination for each likely set of agents, and one for samples that no agent speaks about."""
+    return (*(fit(evidence.of(each)) for each in likely_sets(evidence.agents, evidence.initiator)), prior(evidence))
 
 
 def with_absences(evidence: Evidence, seed: int) -> Evidence:

@@ -12,24 +12,16 @@ from assistlearn.core.people import Groups, deal_groups, mean_and_error
 from assistlearn.errors import SettingsError
 from assistlearn.types import Codes, Floats
 
-# Evidence: the agents' honest scores and the true classes, from which the initiator learns a combination.
-
 
 @dataclass(frozen=True)
 class Evidence:
-    """Honest scores of some samples, with their classes.
+    """The agents' honest scores of some samples and the true classes, from which the initiator learns.
 
     Attributes
     ----------
-    agents : tuple of str
-        Whose scores these are.
-    initiator : str
-        The agent that learns from them.
     scores : array of shape (number of agents, n, K)
         Each agent's model weights times its honest votes, summed over its kept models. Every row sums to zero over the
         classes; a row of zeros is an agent that abstains.
-    codes : array of shape (n,)
-        The true classes.
     weights : array of shape (n,)
         The weights of the samples; they sum to one.
     own : array of shape (n, p)
@@ -45,7 +37,6 @@ class Evidence:
 
     @property
     def n_classes(self) -> int:
-        """The number of classes."""
         return int(self.scores.shape[2])
 
     @property
@@ -67,7 +58,6 @@ class Evidence:
         )
 
     def of(self, agents: Sequence[str]) -> Evidence:
-        """Return the evidence that some of the agents give."""
         places = [self.agents.index(agent) for agent in agents]
         return Evidence(tuple(agents), self.initiator, self.scores[places], self.codes, self.weights, self.own)
 
@@ -79,12 +69,7 @@ def evidence(
     weights: Floats | None = None,
     own: Floats | None = None,
 ) -> Evidence:
-    """Check scores, class codes, sample weights and own columns, and return them as evidence.
-
-    >>> found = evidence({"a": np.array([[1.0, -1.0], [0.0, 0.0]])}, np.array([0, 1]), "a")
-    >>> found.weights, found.own.shape
-    (array([0.5, 0.5]), (2, 0))
-    """
+    """Check scores, class codes, sample weights and own columns, and return them as evidence."""
     if initiator not in scores:
         raise SettingsError(f"There are no scores of the initiator {initiator!r}, only of {', '.join(scores)}.")
     n, n_classes = scores[initiator].shape
@@ -114,7 +99,7 @@ def evidence(
 
 N_FOLDS = 3
 CLAIM_FOLDS = 10
-"""Folds for what is claimed of the way that was chosen: with a third of the samples left out it would do worse than the
+"""Folds for what is claimed of the chosen candidate: with a third of the samples left out it would do worse than the
 one that is used."""
 MOST_SAMPLES = 20_000
 """With more samples, choices are made on a random part of this size, and what is chosen is fitted to all."""
@@ -122,7 +107,7 @@ MOST_SAMPLES = 20_000
 
 @dataclass(frozen=True)
 class Tried:
-    """One way to combine, and its log loss on each sample that it was not fitted to.
+    """The log loss of a candidate on each sample that it was not fitted to.
 
     Where several samples are about the same person (``groups``), errors go by persons.
     """
@@ -133,7 +118,6 @@ class Tried:
 
     @property
     def loss(self) -> float:
-        """The weighted mean of the losses."""
         return float(self.weights @ self.losses)
 
     @property
@@ -154,9 +138,6 @@ def folds_of(codes: Codes, seed: int, n_folds: int = N_FOLDS, groups: Groups | N
     """Return a fold for each sample: every class is spread over all folds, and the folds are equally large.
 
     Samples of one group, which are about the same person, share a fold.
-
-    >>> folds_of(np.array([0, 0, 0, 1, 1, 1]), seed=1)
-    array([0, 2, 1, 2, 0, 1])
     """
     order = np.random.default_rng(seed).permutation(len(codes))
     if groups is not None:

@@ -1,4 +1,4 @@
-"""Learn a combination: every suitable way is tried on folds, and the best one is fitted."""
+"""Learn a combination: every suitable candidate is tried on folds, and the best one is fitted."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.combination.combination import (
+    TOLERANCE,
     Combination,
-    boosted_for_any_absence,
-    linear_for_absences,
-    linear_for_any_absence,
-    sums_for_absences,
+    for_absences,
     with_absences,
 )
 from assistlearn.combination.evidence import (
@@ -53,166 +51,9 @@ from assistlearn.core.people import Groups, at
 from assistlearn.errors import SettingsError
 from assistlearn.types import Codes, Floats
 
-# Make the models of a combination, once it is known which way to combine is the best.
-
-
-@dataclass(frozen=True)
-class Choosing:
-    """The evidence to combine, the samples that choices are made on, and their folds.
-
-    With ``quick``, no trees are tried, and nothing is fitted for samples that some agents do not hold.
-    """
-
-    told: Evidence
-    chosen_on: NDArray[np.intp]
-    folds: NDArray[np.intp]
-    seed: int
-    quick: bool
-
-    def known(self) -> tuple[Evidence, Evidence]:
-        """Return the evidence of all agents that said anything, and the part of it that choices are made on."""
-        known = self.told.of(self.told.heard)
-        return known, known.rows(self.chosen_on)
-
-    def alone(self) -> tuple[Evidence, Evidence]:
-        """Return the evidence of the initiator alone, and the part of it that choices are made on."""
-        alone = self.told.of((self.told.initiator,))
-        return alone, alone.rows(self.chosen_on)
-
-
-class Models(NamedTuple):
-    """The models of a combination; :class:`~assistlearn.combination.combination.Combination` explains the fields."""
-
-    model: Linear | TreeCombination
-    absences: tuple[Linear, ...]
-    otherwise: Linear
-    trees_otherwise: TreeCombination | None = None
-    own_trees: OwnTrees | None = None
-
-
-class Made(NamedTuple):
-    """One way to combine: its losses, a function that makes its models, and one that gives its losses in other folds.
-
-    Without the last one, its losses are the same in any folds, or it is not measured again.
-    """
-
-    tried: Tried
-    models: Callable[[], Models]
-    in_folds: Callable[[NDArray[np.intp]], Tried] | None = None
-
-
-def summed(known: Evidence, part: Evidence) -> Made:
-    """Return the losses of the plain sum, and a function that makes its models."""
-    lost = losses(outputs(part.scores).sum(axis=0), part.codes)
-    model = plain_sum(known.agents, known.n_classes)
-    return Made(Tried(lost, part.weights), lambda: Models(model, (), model))
-
-
-def linear(known: Evidence, part: Evidence, penalty: float, seed: int, quick: bool = False) -> Models:
-    """Return linear models; where the plain sum is the best, it is also used for samples that some agents lack."""
-    model = fit_linear(known, penalty)
-    if quick or penalty == PLAIN_SUM:
-        return Models(model, (), model)
-    return Models(model, linear_for_absences(part, penalty), linear_for_any_absence(part, penalty, seed))
-
-
-def boosted(known: Evidence, part: Evidence, n_iterations: int, penalty: float, seed: int) -> Models:
-    """Return boosted models, and linear ones in case the initiator is missing."""
-    rest = linear(known, part, penalty, seed)
-    return Models(
-        fit_boosted(known, n_iterations),
-        rest.absences,
-        rest.otherwise,
-        boosted_for_any_absence(part, n_iterations, seed),
-    )
-
-
-def offset(known: Evidence, part: Evidence, n_trees: int, seed: int, quick: bool = False) -> Models:
-    """Return weighted sums, and trees that start from the sum of all agents and serve every set of agents."""
-    model = fit_weighted_sum(known)
-    trees = fit_own_trees(known, model, n_trees) if n_trees else None
-    if quick:
-        return Models(model, (), model, own_trees=trees)
-    return Models(model, sums_for_absences(part), fit_weighted_sum(with_absences(part, seed)), own_trees=trees)
-
-
-# Ways to combine scores of helpers that have not seen the true labels.
-#
-# *Stack*: trees over the helpers' scores, the initiator's own and its columns, for two classes. With many classes,
-# the K scores of a helper show which row of its table they belong to. Trees would gain by that even if the scores were
-# fitted to pure chance.
-#
-# *Offset*: trees over the initiator's own scores and columns alone, which start from the weighted sum of all scores. It
-# is for more than two classes.
-#
-# *Private*: the one of both that suits the number of classes. With two classes, it is a linear combination unless trees
-# are better by more than one standard error. Where the initiator alone has a lower loss, no helper is listened to.
-
-
-PRIVATE_KINDS = ("stack", "offset", "private")
-
-
-def private_ways(kind: str, choosing: Choosing) -> tuple[dict[str, Made], str]:
-    """Return the ways that are tried, by name, and the reason why trees are not, if there is one."""
-    stacked = kind == "stack" or (kind == "private" and choosing.told.n_classes == 2)
-    made, skipped = _stack(choosing) if stacked else _offset(choosing)
-    if kind == "private":
-        made["alone"] = summed(*choosing.alone())
-        made |= _linear_alone(choosing) if stacked else _offset_alone(choosing)
-    return made, skipped
-
-
-def private_choice(kind: str, tried: Mapping[str, Tried]) -> str:
-    """Return the name of the way to use."""
-    best = next(name for name in ("stack", "offset", "linear") if name in tried)
-    if kind != "private":
-        return best
-    if best == "stack" and not tried["stack"].is_better_than(tried["linear"]):
-        best = "linear"
-    alone = min((name for name in tried if name.endswith("alone")), key=lambda each: tried[each].loss)
-    return best if tried[best].loss < tried[alone].loss else alone
-
-
-def _stack(choosing: Choosing) -> tuple[dict[str, Made], str]:
-    known, part = choosing.known()
-    penalty, tried = choose_penalty(part, choosing.folds)
-    made: dict[str, Made] = {"linear": Made(tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick))}
-    skipped = _why_no_trees(choosing, known)
-    if not skipped:
-        n_iterations, better = choose_iterations(part, choosing.folds, tried)
-        made["stack"] = Made(better, lambda: boosted(known, part, n_iterations, penalty, choosing.seed))
-    return made, skipped
-
-
-def _linear_alone(choosing: Choosing) -> dict[str, Made]:
-    known, part = choosing.alone()
-    penalty, tried = choose_penalty(part, choosing.folds)
-    return {"linear alone": Made(tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick))}
-
-
-def _offset(choosing: Choosing) -> tuple[dict[str, Made], str]:
-    known, part = choosing.known()
-    skipped = _why_no_trees(choosing, choosing.alone()[0])
-    n_trees, tried = (0, try_weighted_sum(part, choosing.folds)) if skipped else choose_trees(part, choosing.folds)
-    return {"offset": Made(tried, lambda: offset(known, part, n_trees, choosing.seed, choosing.quick))}, skipped
-
-
-def _offset_alone(choosing: Choosing) -> dict[str, Made]:
-    known, part = choosing.alone()
-    skipped = _why_no_trees(choosing, known)
-    n_trees, tried = (0, try_weighted_sum(part, choosing.folds)) if skipped else choose_trees(part, choosing.folds)
-    return {"offset alone": Made(tried, lambda: offset(known, part, n_trees, choosing.seed, choosing.quick))}
-
-
-def _why_no_trees(choosing: Choosing, seen: Evidence) -> str:
-    """Return why trees over the evidence that they would see are not tried; an empty text where they are."""
-    return "trees take too long for a quick fit" if choosing.quick else why_not_boosted(seen)
-
-
-# Learn a combination: every suitable way is tried on folds, and the best one is fitted.
-
-
-KINDS = ("sum", "learned", "auto", *PRIVATE_KINDS)
+KINDS = ("sum", "learned", "auto", "stack", "offset", "private")
+PRIVATE_KINDS = KINDS[3:]
+"""The kinds for helpers that have not seen the true labels."""
 
 
 def fit(
@@ -239,8 +80,15 @@ def fit(
     kind : {"sum", "learned", "auto", "stack", "offset", "private"}
         ``"sum"``: the votes are added up. ``"learned"``: the linear combination, or the boosted one where it is better
         by more than one standard error. ``"auto"``: the one of these, the plain sum and the initiator alone that has
-        the lowest loss. The others are for helpers that have not seen the true labels
-        (:mod:`assistlearn.combination.fitting`).
+        the lowest loss.
+
+        The others are for helpers that have not seen the true labels. ``"stack"``: trees over the helpers' scores, the
+        initiator's own and its columns, for two classes. With many classes, the K scores of a helper show which row of
+        its table they belong to, and trees would gain by that even if the scores were fitted to pure chance.
+        ``"offset"``: trees over the initiator's own scores and columns alone, which start from the weighted sum of all
+        scores, for more than two classes. ``"private"``: the one of both that suits the number of classes. With two
+        classes, it is a linear combination unless trees are better by more than one standard error. Where the initiator
+        alone has a lower loss, no helper is listened to.
     scores : mapping of agent to array of shape (n, K)
         Each agent's model weights times its honest votes, summed over its kept models.
     codes : array of shape (n,)
@@ -261,78 +109,159 @@ def fit(
     """
     if kind not in KINDS:
         raise SettingsError(f"A combination must be one of {', '.join(KINDS)}, not {kind!r}.")
-    told = evidence(scores, codes, initiator, weights, own)
+    known = evidence(scores, codes, initiator, weights, own)
     chosen_on = part_to_choose_on(len(codes), seed)
     people = at(groups, chosen_on)
-    choosing = Choosing(told, chosen_on, folds_of(told.codes[chosen_on], seed, groups=people), seed, quick)
-    private = kind in PRIVATE_KINDS
-    made, skipped = private_ways(kind, choosing) if private else _ways(kind, choosing)
-    lost = {name: replace(each.tried, groups=people) for name, each in made.items()}
-    chosen = private_choice(kind, lost) if private else _choice(kind, lost)
-    models, in_folds, claimed = made[chosen].models(), made[chosen].in_folds, lost[chosen]
-    n_folds = _folds_to_claim(chosen, len(chosen_on))
-    if in_folds and not quick and n_folds > N_FOLDS:
-        claimed = replace(in_folds(folds_of(told.codes[chosen_on], seed + 1, n_folds, people)), groups=people)
+    choosing = Choosing(known, chosen_on, folds_of(known.codes[chosen_on], seed, groups=people), seed, quick)
+    candidates, skipped = choosing.candidates(kind)
+    tried = {name: replace(each.tried, groups=people) for name, each in candidates.items()}
+    chosen = _choice(kind, tried)
+    models, in_folds, claimed = candidates[chosen].models(), candidates[chosen].in_folds, tried[chosen]
+    # Fewer folds where trees would take long, and matter less.
+    n_folds = CLAIM_FOLDS if chosen != "boosted" else min(CLAIM_FOLDS, MOST_SAMPLES // len(chosen_on))
+    if in_folds and kind not in PRIVATE_KINDS and not quick and n_folds > N_FOLDS:
+        claimed = replace(in_folds(folds_of(known.codes[chosen_on], seed + 1, n_folds, people)), groups=people)
     return Combination(
         kind=chosen,
         loss=claimed.loss,
         error=claimed.error,
-        losses={name: each.tried.loss for name, each in made.items()},
+        losses={name: each.loss for name, each in tried.items()},
         skipped=skipped,
-        agents=told.agents,
+        agents=known.agents,
         initiator=initiator,
-        n_classes=told.n_classes,
+        n_classes=known.n_classes,
         **models._asdict(),
     )
 
 
-def _folds_to_claim(chosen: str, n_samples: int) -> int:
-    """Return in how many folds to measure what is claimed; fewer where trees would take long, and matter less."""
-    return CLAIM_FOLDS if chosen != "boosted" else min(CLAIM_FOLDS, MOST_SAMPLES // n_samples)
-
-
-def _ways(kind: str, choosing: Choosing) -> tuple[dict[str, Made], str]:
-    """Return the ways that are tried, by name, and the reason why trees are not, if there is one."""
-    told, (known, part) = choosing.told, choosing.known()
-    made = {"sum": summed(told, told.rows(choosing.chosen_on))}
-    skipped = ""
-    if kind != "sum":
-        penalty, tried = choose_penalty(part, choosing.folds)
-        made["linear"] = Made(
-            tried,
-            lambda: linear(known, part, penalty, choosing.seed, choosing.quick),
-            lambda folds: losses_under(part, penalty, folds),
-        )
-        skipped = "trees take too long for a quick fit" if choosing.quick else why_not_boosted(known)
-        if not skipped:
-            n_iterations, better = choose_iterations(part, choosing.folds, tried)
-            made["boosted"] = Made(
-                better,
-                lambda: boosted(known, part, n_iterations, penalty, choosing.seed),
-                lambda folds: losses_after(part, n_iterations, folds),
-            )
-    if kind == "auto":
-        alone, alone_part = choosing.alone()
-        made["alone"] = summed(alone, alone_part)
-        own_penalty, own_tried = choose_penalty(alone_part, choosing.folds)
-        made["linear alone"] = Made(
-            own_tried,
-            lambda: linear(alone, alone_part, own_penalty, choosing.seed, choosing.quick),
-            lambda folds: losses_under(alone_part, own_penalty, folds),
-        )
-    return made, skipped
-
-
 def _choice(kind: str, tried: Mapping[str, Tried]) -> str:
-    """Return the name of the way to use."""
+    """Return the name of the candidate to use."""
     if kind == "sum":
         return "sum"
-    best = "linear"
-    if "boosted" in tried and tried["boosted"].is_better_than(tried["linear"]):
-        best = "boosted"
-    if kind == "learned":
+    best = next(name for name in ("offset", "linear") if name in tried)
+    trees = next((name for name in ("boosted", "stack") if name in tried), None)
+    if trees and (kind == "stack" or tried[trees].is_better_than(tried[best])):
+        best = trees
+    if kind not in ("auto", "private"):
         return best
-    if tried["sum"].loss <= tried[best].loss:
+    if kind == "auto" and tried["sum"].loss <= tried[best].loss:
         best = "sum"
-    alone = min(("alone", "linear alone"), key=lambda each: tried[each].loss)
+    alone = min((name for name in tried if name.endswith("alone")), key=lambda each: tried[each].loss)
     return best if tried[best].loss < tried[alone].loss else alone
+
+
+class Models(NamedTuple):
+    """The models of a combination; :class:`~assistlearn.combination.combination.Combination` explains the fields."""
+
+    model: Linear | TreeCombination
+    absences: tuple[Linear, ...]
+    otherwise: Linear
+    trees_otherwise: TreeCombination | None = None
+    own_trees: OwnTrees | None = None
+
+
+class Candidate(NamedTuple):
+    """A combination that is tried: its losses, what makes its models, and what gives its losses in other folds.
+
+    Without the last one, its losses are the same in any folds, or it is not measured again.
+    """
+
+    tried: Tried
+    models: Callable[[], Models]
+    in_folds: Callable[[NDArray[np.intp]], Tried] | None = None
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """The evidence to combine, the samples that choices are made on, and their folds.
+
+    Each method takes the evidence of the agents that a candidate listens to.
+    """
+
+    evidence: Evidence
+    chosen_on: NDArray[np.intp]
+    folds: NDArray[np.intp]
+    seed: int
+    quick: bool
+
+    def candidates(self, kind: str) -> tuple[dict[str, Candidate], str]:
+        """Return the candidates by name, and the reason why trees are not tried, if there is one."""
+        heard, alone = (self.evidence.of(agents) for agents in (self.evidence.heard, (self.evidence.initiator,)))
+        if kind == "sum":
+            return {"sum": self.summed(self.evidence)}, ""
+        if kind in ("learned", "auto"):
+            found, skipped = self.linear_and_trees(heard, "boosted")
+            found = {"sum": self.summed(self.evidence)} | found
+            if kind == "auto":
+                found |= {"alone": self.summed(alone), "linear alone": self.linear(alone)}
+            return found, skipped
+        if kind == "stack" or (kind == "private" and self.evidence.n_classes == 2):
+            found, skipped = self.linear_and_trees(heard, "stack")
+            if kind == "private":
+                found |= {"alone": self.summed(alone), "linear alone": self.linear(alone)}
+            return found, skipped
+        skipped = self.why_no_trees(alone)  # an offset's trees see nothing of the helpers
+        found = {"offset": self.offset(heard, trees=not skipped)}
+        if kind == "private":
+            found |= {"alone": self.summed(alone), "offset alone": self.offset(alone, trees=not skipped)}
+        return found, skipped
+
+    def why_no_trees(self, seen: Evidence) -> str:
+        """Return why trees over the evidence that they would see are not tried; an empty text where they are."""
+        return "trees take too long for a quick fit" if self.quick else why_not_boosted(seen)
+
+    def summed(self, known: Evidence) -> Candidate:
+        """Return the plain sum of the votes."""
+        part = known.rows(self.chosen_on)
+        lost = losses(outputs(part.scores).sum(axis=0), part.codes)
+        model = plain_sum(known.agents, known.n_classes)
+        return Candidate(Tried(lost, part.weights), lambda: Models(model, (), model))
+
+    def linear(self, known: Evidence) -> Candidate:
+        """Return the linear combination."""
+        part = known.rows(self.chosen_on)
+        penalty, tried = choose_penalty(part, self.folds)
+
+        def models() -> Models:
+            model = fit_linear(known, penalty)
+            if self.quick or penalty == PLAIN_SUM:  # the plain sum is also used for samples that some agents lack
+                return Models(model, (), model)
+            otherwise = fit_linear(with_absences(part, self.seed), penalty, TOLERANCE)
+            return Models(model, for_absences(part, lambda each: fit_linear(each, penalty, TOLERANCE)), otherwise)
+
+        return Candidate(tried, models, lambda folds: losses_under(part, penalty, folds))
+
+    def linear_and_trees(self, known: Evidence, name: str) -> tuple[dict[str, Candidate], str]:
+        """Return the linear combination and, under a name, the boosted one; or why the latter is not tried.
+
+        The boosted one has linear models, too, in case the initiator is missing.
+        """
+        by_matrices = self.linear(known)
+        skipped = self.why_no_trees(known)
+        if skipped:
+            return {"linear": by_matrices}, skipped
+        part = known.rows(self.chosen_on)
+        n_iterations, tried = choose_iterations(part, self.folds, by_matrices.tried)
+
+        def models() -> Models:
+            trees_otherwise = fit_boosted(with_absences(part, self.seed), n_iterations)
+            model = fit_boosted(known, n_iterations)
+            return by_matrices.models()._replace(model=model, trees_otherwise=trees_otherwise)
+
+        boosted = Candidate(tried, models, lambda folds: losses_after(part, n_iterations, folds))
+        return {"linear": by_matrices, name: boosted}, ""
+
+    def offset(self, known: Evidence, trees: bool) -> Candidate:
+        """Return weighted sums, and trees that start from the sum of all agents and serve every set of agents."""
+        part = known.rows(self.chosen_on)
+        n_trees, tried = choose_trees(part, self.folds) if trees else (0, try_weighted_sum(part, self.folds))
+
+        def models() -> Models:
+            model = fit_weighted_sum(known)
+            grown = fit_own_trees(known, model, n_trees) if n_trees else None
+            if self.quick:
+                return Models(model, (), model, own_trees=grown)
+            otherwise = fit_weighted_sum(with_absences(part, self.seed))
+            return Models(model, for_absences(part, fit_weighted_sum), otherwise, own_trees=grown)
+
+        return Candidate(tried, models)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,12 +16,10 @@ from assistlearn.combination.evidence import N_FOLDS, Evidence, Tried
 from assistlearn.core import votes
 from assistlearn.types import Codes, Floats
 
-# A multinomial logistic model with an offset, fitted by L-BFGS.
-#
-# The decision for sample :math:`i` is :math:`f_i = o_i + x_i W + b`, and its probabilities are those that
-# :func:`assistlearn.core.votes.probabilities` reads from a decision, the softmax of :math:`\frac{K-1}{K} f`. The fit
-# minimises the weighted mean of the log loss plus :math:`\frac{\lambda}{2} \|W\|^2`. With two classes the decision is
-# one number, that of class 1; that of class 0 is its negative.
+# A multinomial logistic model with an offset. The decision for sample :math:`i` is :math:`f_i = o_i + x_i W + b`, and
+# its probabilities are those that :func:`assistlearn.core.votes.probabilities` reads from a decision, the softmax of
+# :math:`\frac{K-1}{K} f`. The fit minimises the weighted mean of the log loss plus :math:`\frac{\lambda}{2} \|W\|^2`.
+# With two classes the decision is one number, that of class 1; that of class 0 is its negative.
 
 
 PENALTY_OF_BIAS = 1e-6
@@ -46,11 +44,7 @@ class Samples(NamedTuple):
 
 
 def losses(decision: Floats, codes: Codes) -> Floats:
-    """Return the log loss of each sample.
-
-    >>> losses(np.array([[0.0], [0.0]]), np.array([0, 1])).round(4), losses(np.zeros((1, 4)), np.array([3])).round(4)
-    (array([0.6931, 0.6931]), array([1.3863]))
-    """
+    """Return the log loss of each sample."""
     return losses_and_slopes(decision, codes)[0]
 
 
@@ -124,29 +118,26 @@ def _penalties(parameters: Floats, penalty: float) -> Floats:
     return out
 
 
-# A linear combination: every agent's scores pass through a matrix of its own, and a bias is added.
-#
-# .. math:: f = \sum_m S_m + \sum_m S_m W_m + b
-#
-# Zero matrices and a zero bias are the plain sum of the votes. Two classes need one number in place of a matrix.
-
-
 PLAIN_SUM = math.inf
 """The penalty under which nothing is learned: the votes are added up."""
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A linear combination: a matrix for each agent, and a bias.
+    r"""A linear combination: every agent's scores pass through a matrix of its own, and a bias is added.
+
+    .. math:: f = \sum_m S_m + \sum_m S_m W_m + b
+
+    Zero matrices and a zero bias are the plain sum of the votes. Two classes need one number in place of a matrix.
 
     Attributes
     ----------
     agents : tuple of str
         The agents that it listens to.
     weights : array of shape (number of agents, K, K); (number of agents, 1, 1) for two classes
-        The matrix of each agent. The agent's scores times this matrix are added to its scores.
+        The matrix of each agent.
     bias : array of shape (K,); (1,) for two classes
-        Added to the decision for every sample. It sums to zero over the classes.
+        It sums to zero over the classes.
     """
 
     agents: tuple[str, ...]
@@ -168,7 +159,6 @@ class Linear:
 
 
 def plain_sum(agents: tuple[str, ...], n_classes: int) -> Linear:
-    """Return the combination that adds up the votes of these agents without changing them."""
     n_outputs = n_classes if n_classes > 2 else 1
     return Linear(agents, np.zeros((len(agents), n_outputs, n_outputs)), np.zeros(n_outputs))
 
@@ -223,9 +213,6 @@ def linear_of(agents: tuple[str, ...], parameters: Floats, unit: float) -> Linea
     return Linear(agents, weights, parameters[-1].copy())
 
 
-# Choose the penalty of a linear combination: penalties are tried one after the other, each in all folds.
-
-
 PATH = (0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 """Penalties, tried one after the other until the loss has risen twice."""
 STRONGER = (0.3, 1.0, 3.0, 10.0)
@@ -234,33 +221,30 @@ TOLERANCE = 1e-4
 """A fit in a fold stops at this relative change of the loss, far less than what makes a penalty better than another."""
 
 
-class _Path:
-    """Fits in all folds. Each fit starts from the parameters that the penalty before it gave."""
+def _cross_validated(samples: Samples, folds: NDArray[np.intp]) -> Callable[[float], Floats]:
+    """Return what gives each sample's loss under a penalty, by the model of the folds that it is not in.
 
-    def __init__(self, samples: Samples, folds: NDArray[np.intp]) -> None:
-        self._samples = samples
-        self._held = [folds == fold for fold in np.unique(folds)]
-        self._parts = [samples.rows(~held) for held in self._held]
-        self._at: list[Floats | None] = [None] * len(self._held)
+    Each fit starts from the parameters that the penalty before it gave.
+    """
+    held = [folds == fold for fold in np.unique(folds)]
+    parts = [samples.rows(~each) for each in held]
+    found: list[Floats | None] = [None] * len(held)
 
-    def back_to_start(self) -> None:
-        self._at = [None] * len(self._held)
-
-    def losses(self, penalty: float) -> Floats:
-        """Return the loss of each sample, by the model of the folds that it is not in."""
-        out = np.empty(len(self._samples.codes))
-        for number, (held, part) in enumerate(zip(self._held, self._parts, strict=True)):
-            at = fit_multinomial(part, penalty, self._at[number], TOLERANCE, most_steps=100)
-            self._at[number] = at
-            decision = self._samples.offset[held] + self._samples.inputs[held] @ at
-            out[held] = losses(decision, self._samples.codes[held])
+    def under(penalty: float) -> Floats:
+        out = np.empty(len(samples.codes))
+        for number, (aside, part) in enumerate(zip(held, parts, strict=True)):
+            parameters = fit_multinomial(part, penalty, found[number], TOLERANCE, most_steps=100)
+            found[number] = parameters
+            out[aside] = losses(samples.offset[aside] + samples.inputs[aside] @ parameters, samples.codes[aside])
         return out
+
+    return under
 
 
 def losses_under(evidence: Evidence, penalty: float, folds: NDArray[np.intp]) -> Tried:
     """Return the cross-validated losses under one penalty."""
     samples = samples_of(evidence, size(evidence))
-    lost = losses(samples.offset, samples.codes) if penalty == PLAIN_SUM else _Path(samples, folds).losses(penalty)
+    lost = losses(samples.offset, samples.codes) if penalty == PLAIN_SUM else _cross_validated(samples, folds)(penalty)
     return Tried(lost, samples.weights)
 
 
@@ -273,18 +257,18 @@ def choose_penalty(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[float, 
     tried = {PLAIN_SUM: Tried(losses(samples.offset, samples.codes), samples.weights)}
     if np.bincount(folds, samples.weights, minlength=N_FOLDS).min() <= 0.0:
         return PLAIN_SUM, tried[PLAIN_SUM]  # too few samples to learn anything from
-    path = _Path(samples, folds)
+    losses_with = _cross_validated(samples, folds)
     rises, last = 0, np.inf
     for penalty in PATH:
-        tried[penalty] = Tried(path.losses(penalty), samples.weights)
+        tried[penalty] = Tried(losses_with(penalty), samples.weights)
         rises = rises + 1 if tried[penalty].loss > last else 0
         last = tried[penalty].loss
         if rises == 2:
             break
-    path.back_to_start()
     best = min(PATH[: len(tried) - 1], key=lambda each: tried[each].loss)
+    losses_with = _cross_validated(samples, folds)
     for penalty in STRONGER if best == PATH[0] else ():
-        tried[penalty] = Tried(path.losses(penalty), samples.weights)
+        tried[penalty] = Tried(losses_with(penalty), samples.weights)
         if tried[penalty].loss > tried[best].loss:
             break
         best = penalty

@@ -21,10 +21,8 @@ from assistlearn.learners.residuals import newton_steps
 from assistlearn.learners.weighting import coarsened
 from assistlearn.types import Codes, Floats
 
-# A boosted combination: small trees over the agents' scores and the initiator's own columns.
-#
-# It can express what a sum cannot: that one agent deserves more trust where another is unsure, or where a column of
-# the initiator is high.
+# A boosted combination can express what a sum cannot: that one agent deserves more trust where another is unsure, or
+# where a column of the initiator is high.
 #
 # An agent whose columns have few values has few different scores: a *level* for each of its cells. The trees grow on
 # scores of fold copies, rounded to a few bits. The whole model says nearly the same of a cell, but not exactly, and
@@ -155,7 +153,6 @@ def losses_after(evidence: Evidence, n_iterations: int, folds: NDArray[np.intp])
 
 
 def fit_boosted(evidence: Evidence, n_iterations: int) -> TreeCombination:
-    """Return the boosted combination after ``n_iterations`` iterations."""
     trees = _trees().set_params(max_iter=n_iterations, warm_start=False)
     _grow(trees, _inputs(evidence.scores, evidence.own), evidence.codes, evidence.weights)
     levels = tuple(_levels(scores) for scores in evidence.scores)
@@ -165,13 +162,7 @@ def fit_boosted(evidence: Evidence, n_iterations: int) -> TreeCombination:
 
 
 def _levels(scores: Floats) -> Floats:
-    """Return the different scores but zero, n_levels x K; without any row where there are too many to be levels.
-
-    >>> _levels(np.repeat([[0.5, -0.5], [0.0, 0.0]], 20, axis=0))
-    array([[ 0.5, -0.5]])
-    >>> _levels(np.linspace([0.0, 0.0], [1.0, -1.0], 40))
-    array([], shape=(0, 2), dtype=float64)
-    """
+    """Return the different scores but zero, n_levels x K; without any row where there are too many to be levels."""
     most = min(MOST_LEVELS, len(scores) // LEAST_ROWS)
     if len(np.unique(scores[:, -1])) > most:  # one column shows it nearly always, and is sorted faster
         return np.empty((0, scores.shape[1]))
@@ -180,13 +171,7 @@ def _levels(scores: Floats) -> Floats:
 
 
 def _nearest(scores: Floats, levels: Floats) -> Floats:
-    """Return for each score the nearest level; zeros, which mean that the agent says nothing, stay zeros.
-
-    >>> _nearest(np.array([[0.4, -0.4], [0.1, -0.1], [0.0, 0.0]]), np.array([[0.2, -0.2], [0.5, -0.5]]))
-    array([[ 0.5, -0.5],
-           [ 0.2, -0.2],
-           [ 0. ,  0. ]])
-    """
+    """Return for each score the nearest level; zeros, which mean that the agent says nothing, stay zeros."""
     spoken = scores.any(axis=1)
     if not len(levels) or not spoken.any():
         return scores
@@ -248,7 +233,7 @@ def _all_classes(said: Floats, classes: Codes, n_classes: int) -> Floats:
 
 STEP = 0.1
 """The share of Newton's step that is taken."""
-MOST_TREES, PATIENCE_of_own_trees = 60, 5
+MOST_TREES, PATIENCE_WITH_TREES = 60, 5
 """The most trees that are tried, and after how many trees without a lower loss the search stops."""
 DEPTH, LEAF = 3, 10
 LARGEST = 1e38
@@ -259,12 +244,7 @@ LARGEST = 1e38
 class OwnTrees:
     """Trees that the initiator adds to its share of a decision.
 
-    Attributes
-    ----------
-    n_classes, n_own : int
-        The number of classes, and of the initiator's own columns.
-    trees : list of DecisionTreeRegressor
-        With an output for every class: what a leaf adds to the logarithm of the class's probability.
+    They have an output for every class: what a leaf adds to the logarithm of the class's probability.
     """
 
     n_classes: int
@@ -282,25 +262,19 @@ class OwnTrees:
 
 
 def inputs_of(scores: Floats, own: Floats) -> Floats:
-    """Return the inputs of the trees: the initiator's scores, and its columns after them."""
     return np.concatenate([outputs(scores), np.clip(own, -LARGEST, LARGEST)], axis=1)
 
 
 def in_votes(logarithms: Floats) -> Floats:
-    """Convert changes of log-probabilities to the unit of a vote: centre them, and multiply them by K/(K-1).
-
-    >>> in_votes(np.array([[1.0, 0.0]]))
-    array([[ 1., -1.]])
-    """
+    """Convert changes of log-probabilities to the unit of a vote: centre them, and multiply them by K/(K-1)."""
     n_classes = logarithms.shape[1]
     out: Floats = (logarithms - logarithms.mean(axis=1, keepdims=True)) * (n_classes / (n_classes - 1))
     return out
 
 
 def fit_own_trees(evidence: Evidence, start: Linear, n_trees: int) -> OwnTrees:
-    """Return ``n_trees`` trees, which start from a weighted sum."""
-    grown = [tree for tree, _ in islice(_grow_of_own_trees(evidence, start), n_trees)]
-    return OwnTrees(evidence.n_classes, evidence.own.shape[1], grown)
+    trees = list(islice(_residual_trees(evidence, start), n_trees))
+    return OwnTrees(evidence.n_classes, evidence.own.shape[1], trees)
 
 
 def choose_trees(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[int, Tried]:
@@ -308,43 +282,32 @@ def choose_trees(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[int, Trie
 
     The number is 0 unless the trees are better than the weighted sum alone by more than one standard error.
     """
-    parts = [_WithoutFold(evidence, folds == fold) for fold in np.unique(folds)]
+    parts = [(folds == fold, _losses_on_fold(evidence, folds == fold)) for fold in np.unique(folds)]
     tried: list[Tried] = []
     best = 0
-    while len(tried) <= MOST_TREES and len(tried) <= best + PATIENCE_of_own_trees:
+    while len(tried) <= MOST_TREES and len(tried) <= best + PATIENCE_WITH_TREES:
         lost = np.empty(len(evidence.codes))
-        for part in parts:
-            lost[part.held] = part.losses()
-            part.go_on()
+        for held, losses in parts:
+            lost[held] = next(losses)
         tried.append(Tried(lost, evidence.weights))
         best = min(range(len(tried)), key=lambda each: tried[each].loss)
     best = best if tried[best].is_better_than(tried[0]) else 0
     return best, tried[best]
 
 
-class _WithoutFold:
-    """Trees that are grown without one fold, and their losses on that fold."""
-
-    def __init__(self, evidence: Evidence, held: NDArray[np.bool_]) -> None:
-        self.held = held
-        self._aside, known = evidence.rows(held), evidence.rows(~held)
-        start = fit_weighted_sum(known)
-        self._logits = _logits(start, self._aside)
-        self._inputs = _inputs_of_own_trees(self._aside)
-        self._steps = _grow_of_own_trees(known, start)
-
-    def losses(self) -> Floats:
-        lost: Floats = -log_softmax(self._logits, axis=1)[np.arange(len(self._aside.codes)), self._aside.codes]
-        return lost
-
-    def go_on(self) -> None:
-        tree, _ = next(self._steps)
-        self._logits = self._logits + tree.predict(self._inputs)
+def _losses_on_fold(evidence: Evidence, held: NDArray[np.bool_]) -> Iterator[Floats]:
+    """Yield the losses on a fold after 0, 1, 2, ... trees, which are grown without it."""
+    aside, known = evidence.rows(held), evidence.rows(~held)
+    start = fit_weighted_sum(known)
+    logits, inputs = _logits(start, aside), _own_inputs(aside)
+    for tree in _residual_trees(known, start):
+        yield -log_softmax(logits, axis=1)[np.arange(len(aside.codes)), aside.codes]
+        logits = logits + tree.predict(inputs)
 
 
-def _grow_of_own_trees(evidence: Evidence, start: Linear) -> Iterator[tuple[DecisionTreeRegressor, Floats]]:
-    """Yield trees, each fitted to the residuals of all before it, and what it says about the samples."""
-    inputs, logits = _inputs_of_own_trees(evidence), _logits(start, evidence)
+def _residual_trees(evidence: Evidence, start: Linear) -> Iterator[DecisionTreeRegressor]:
+    """Yield trees, each fitted to the residuals of all before it."""
+    inputs, logits = _own_inputs(evidence), _logits(start, evidence)
     weights = evidence.weights * len(evidence.weights)
     truth = np.arange(evidence.n_classes) == evidence.codes[:, np.newaxis]
     while True:
@@ -354,11 +317,11 @@ def _grow_of_own_trees(evidence: Evidence, start: Linear) -> Iterator[tuple[Deci
         leaves = tree.apply(inputs)
         values = STEP * newton_steps(leaves, tree.tree_.node_count, truth, shares, weights)
         tree.tree_.value[:, :, 0] = values
-        yield tree, values[leaves]
+        yield tree
         logits = logits + values[leaves]
 
 
-def _inputs_of_own_trees(evidence: Evidence) -> Floats:
+def _own_inputs(evidence: Evidence) -> Floats:
     """Return the inputs of the trees; the initiator's scores are zero where the evidence has none of it."""
     said = dict(zip(evidence.agents, evidence.scores, strict=True))
     return inputs_of(said.get(evidence.initiator, np.zeros(evidence.scores.shape[1:])), evidence.own)

@@ -1,7 +1,7 @@
 """Pure arithmetic on arrays: reward, ignorance, model weight, votes. Needs numpy alone."""
 
 from assistlearn.core.quantise import Reward, ScoreVectors, SoftReward
-from assistlearn.core.state import Contribution, RunState, SoftState, State, VectorState, Verdict
+from assistlearn.core.state import Contribution, RunState, SoftState, State, Verdict
 
 __all__ = [
     "Contribution",
@@ -11,6 +11,5 @@ __all__ = [
     "SoftReward",
     "SoftState",
     "State",
-    "VectorState",
     "Verdict",
 ]

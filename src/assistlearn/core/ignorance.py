@@ -9,16 +9,13 @@ import numpy as np
 
 from assistlearn.types import Bools, Floats
 
-# Long arrays are worked on block by block, so that temporary arrays stay small.
-
-
 BLOCK_ROWS = 65_536
-"""The number of rows in a block: temporary arrays stay in the processor's cache. Sums are computed block by block, so
-another number of rows changes their last digits."""
+"""Long arrays are worked on in blocks of so many rows, so that temporary arrays stay in the processor's cache. Another
+number changes the last digits of sums."""
 
 
 def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
-    """Yield slices that divide ``n_rows`` rows into blocks of ``size`` rows. The last block may be shorter.
+    """Divide ``n_rows`` rows into blocks. The last one may be shorter.
 
     >>> list(blocks(5, size=2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
@@ -27,8 +24,6 @@ def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
         yield slice(start, min(start + size, n_rows))
 
 
-# Ignorance: how much help each sample still needs.
-#
 # The ignorance :math:`w` of the samples is a distribution (non-negative, sums to one). The program computes with its
 # logarithm, up to an additive constant, so that thousands of rounds neither overflow nor underflow. An update adds to
 # the samples that were wrong and changes nothing else. The constant disappears in :func:`ignorance_of`.
@@ -37,8 +32,6 @@ def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
 def start(n_samples: int, sample_weight: Floats | None = None) -> Floats:
     """Return the log-ignorance before the first turn: uniform, or that of ``sample_weight``.
 
-    >>> start(3)
-    array([0., 0., 0.])
     >>> start(3, np.array([1.0, 0.0, 1.0]))
     array([  0., -inf,   0.])
     """
@@ -49,7 +42,7 @@ def start(n_samples: int, sample_weight: Floats | None = None) -> Floats:
 
 
 def ignorance_of(log_ignorance: Floats, out: Floats | None = None) -> Floats:
-    """Return the ignorance itself: non-negative, sums to one.
+    """Return the ignorance itself, which sums to one.
 
     >>> ignorance_of(np.log([1.0, 1.0, 2.0]))
     array([0.25, 0.25, 0.5 ])
@@ -77,10 +70,8 @@ def add_where_wrong(amount: Floats, reward: Bools, model_weight: float) -> None:
 
 
 def sum_where(values: Floats, mask: Bools, wanted: bool = True) -> float:
-    """Return the sum of the values where the mask equals ``wanted``, block by block to save memory.
+    """Return the sum of the values where the mask equals ``wanted``.
 
-    >>> sum_where(np.array([1.0, 2.0, 4.0]), np.array([True, False, True]))
-    5.0
     >>> sum_where(np.array([1.0, 2.0, 4.0]), np.array([True, False, True]), wanted=False)
     2.0
     """
@@ -89,18 +80,13 @@ def sum_where(values: Floats, mask: Bools, wanted: bool = True) -> float:
 
 
 def effective_size(ignorance: Floats) -> float:
-    r"""Return the effective sample size: on how many samples the ignorance lies, :math:`(\sum w)^2 / \sum w^2`.
-
-    >>> effective_size(np.array([1.0, 1.0, 1.0, 1.0])), effective_size(np.array([0.5, 0.5, 0.0, 0.0]))
-    (4.0, 2.0)
-    """
+    r"""Return on how many samples the ignorance lies, :math:`(\sum w)^2 / \sum w^2`."""
     squares = float(np.dot(ignorance, ignorance))
     return float(ignorance.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
 
-# Model weight: how loud a model's vote is, from where it was right and wrong.
-#
-# With :math:`v_i` the importance of sample :math:`i`, the weight of a model is
+# The weight of a model: how loud its vote is, from where it was right and wrong. With :math:`v_i` the importance of
+# sample :math:`i`, it is
 #
 # .. math:: \alpha = \log \frac{\sum_{r_i = 1} v_i}{\sum_{r_i = 0} v_i} + \log(K - 1).
 #
@@ -121,16 +107,12 @@ classes and two agents, each right where the other is wrong: equation (13) count
 
 
 def kappa(n_classes: int) -> float:
-    """Return the factor of ``u`` in the exponent of equation (13).
-
-    >>> kappa(2), kappa(3)
-    (2.0, 0.75)
-    """
+    """Return the factor of ``u`` in the exponent of equation (13)."""
     return n_classes / (n_classes - 1) ** 2
 
 
 def log_importance(log_ignorance: Floats, earlier: Floats, n_classes: int, out: Floats | None = None) -> Floats:
-    """Return ``log v``, up to a constant: the log-ignorance plus kappa times ``u``, which is ``earlier``."""
+    """Return ``log v``, up to a constant; ``earlier`` is ``u``."""
     out = np.multiply(earlier, kappa(n_classes), out=out)
     out += log_ignorance
     return out
@@ -141,19 +123,12 @@ def log_odds(right: float, wrong: float) -> float:
 
     It is infinite for a perfect model, minus infinity for one that is never right, and not a number if no sample has
     any importance.
-
-    >>> round(math.exp(log_odds(0.75, 0.25)), 6)
-    3.0
     """
     return _log(right) - _log(wrong)
 
 
 def log_odds_of_logs(log_importance: Floats, right: Bools, wrong: Bools) -> float:
-    """Return :func:`log_odds` where the importance itself has underflowed to zero.
-
-    >>> log_odds_of_logs(np.array([0.0, -2000.0]), np.array([1, 0], bool), np.array([0, 1], bool))
-    2000.0
-    """
+    """Return :func:`log_odds` where the importance itself has underflowed to zero."""
     return _log_sum(log_importance[right]) - _log_sum(log_importance[wrong])
 
 
@@ -172,8 +147,8 @@ def model_weight(odds: float, n_classes: int) -> float:
 def perfect_model_weight(n_samples: int, n_classes: int) -> float:
     """Return the finite weight of a model that is right everywhere.
 
-    The formula would give infinity. Instead, the model gets the weight of one that errs on half a sample's ignorance, a
-    share of ``1 / (2 n)``: ``log(2 n - 1) + log(K - 1)``, where ``n`` counts the samples with any ignorance at all.
+    The formula would give infinity. The model gets the weight of one that errs on half a sample's ignorance, a share of
+    ``1 / (2 n)``, where ``n`` counts the samples with any ignorance at all.
 
     >>> round(perfect_model_weight(500, 2), 3)
     6.907
@@ -186,7 +161,6 @@ def _log(value: float) -> float:
 
 
 def _log_sum(logs: Floats) -> float:
-    """Return ``log(sum(exp(logs)))`` without overflow or underflow; minus infinity for an empty array."""
     top = float(logs.max(initial=-math.inf))
     if top == -math.inf:
         return -math.inf

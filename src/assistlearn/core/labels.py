@@ -11,17 +11,12 @@ from numpy.typing import NDArray
 
 from assistlearn.types import Bools, Codes, Floats
 
-# From labels to class codes.
-
 
 def classes_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     """Return the sorted classes and each label's position among them, like ``np.unique`` but often without sorting.
 
     Whole numbers that lie close together are counted, which is ten times faster. The positions have the smallest signed
     type that can hold them. Labels that are already such positions are returned unchanged.
-
-    >>> classes_and_codes(np.array([7, 3, 7]))
-    (array([3, 7]), array([1, 0, 1], dtype=int8))
     """
     if y.dtype.kind not in "iu" or len(y) == 0:
         return _sorted(y)
@@ -47,11 +42,8 @@ def _type_for(n_classes: int) -> np.dtype[Any]:
     return np.min_scalar_type(-max(n_classes, 1))
 
 
-# The shares of the classes among the labels: the answer for a sample that no agent says anything about.
-
-
 def class_shares(codes: Codes, n_classes: int, weights: Floats | None = None) -> Floats:
-    """Return the share of each class, by the weights of the samples.
+    """Return the share of each class: the answer for a sample that no agent says anything about.
 
     >>> class_shares(np.array([0, 1, 1, 1]), 3)
     array([0.25, 0.75, 0.  ])
@@ -62,18 +54,11 @@ def class_shares(codes: Codes, n_classes: int, weights: Floats | None = None) ->
 
 
 def silent(scores: Collection[Floats], n_samples: int) -> Bools:
-    """Return the samples about which these agents say nothing: all their scores are zero.
-
-    >>> silent([np.array([[1.0, -1.0], [0.0, 0.0]]), np.zeros((2, 2))], 2)
-    array([False,  True])
-    """
+    """Return the samples about which these agents say nothing: all their scores are zero."""
     out: Bools = np.ones(n_samples, dtype=bool)
     for each in scores:
         out &= ~each.any(axis=1)
     return out
-
-
-# Sample weights: their scale, and weights under which every class counts equally.
 
 
 def without_scale(sample_weight: Floats) -> Floats | None:
@@ -91,21 +76,10 @@ def without_scale(sample_weight: Floats) -> Floats | None:
 
 
 def balanced(labels: Codes, n_classes: int, sample_weight: Floats | None = None) -> Floats:
-    r"""Return each sample's weight times :math:`n / (K n_k)`, where :math:`n_k` is the number of samples of its class.
+    """Return each sample's weight times :math:`n / (K n_k)`, where :math:`n_k` is the number of samples of its class.
 
     If samples have weights, :math:`n` and :math:`n_k` are sums of weights. scikit-learn calls the result "balanced".
 
-    Parameters
-    ----------
-    labels : ndarray of int of shape (n_samples,)
-        The class of each sample.
-    n_classes : int
-        The number of classes, :math:`K`.
-    sample_weight : ndarray of shape (n_samples,), optional
-        The weights so far; equal by default.
-
-    Examples
-    --------
     >>> balanced(np.array([0, 0, 0, 1]), 2).round(3)
     array([0.667, 0.667, 0.667, 2.   ])
     """
@@ -116,11 +90,6 @@ def balanced(labels: Codes, n_classes: int, sample_weight: Floats | None = None)
 
 
 def weighted_by_class(labels: Codes, factor: Floats, sample_weight: Floats | None = None) -> Floats:
-    """Return each sample's weight times the factor of its class.
-
-    >>> weighted_by_class(np.array([0, 1, 1]), np.array([3.0, 1.0]))
-    array([3., 1., 1.])
-    """
     return factor[labels] if sample_weight is None else sample_weight * factor[labels]
 
 
@@ -132,9 +101,8 @@ def weighted_by_class(labels: Codes, factor: Floats, sample_weight: Floats | Non
 #
 # The same label may be asked for with several values of epsilon over time. Independent draws would together reveal it.
 # But a label for a small epsilon can be made from one for a larger epsilon, by changing it further. So all answers
-# about a label are links of one chain, from the true label down to the smallest epsilon. Links may be asked for in any
-# order: a new link is drawn given its neighbours. All links together reveal no more than the one with the largest
-# epsilon.
+# about a label are links of one chain, from the true label down to the smallest epsilon. A new link is drawn given its
+# neighbours, in any order. All links together reveal no more than the one with the largest epsilon.
 #
 # A chain belongs to one true label. If the true label of a person changes, its chain must not be left for another one
 # by this person alone: that somebody is drawn anew would then say that the label has changed, without any doubt.
@@ -144,14 +112,10 @@ def weighted_by_class(labels: Codes, factor: Floats, sample_weight: Floats | Non
 def kept_share(epsilon: float, n_classes: int) -> float:
     """Return the probability that a label is kept. Otherwise it is drawn evenly from all classes, its own included.
 
-    Examples
-    --------
     >>> share = kept_share(1.0, 3)
     >>> right, wrong = share + (1 - share) / 3, (1 - share) / 3
     >>> round(right, 3), round(math.log(right / wrong), 3)
     (0.576, 1.0)
-    >>> kept_share(math.inf, 3)
-    1.0
     """
     if math.isinf(epsilon):
         return 1.0
@@ -197,11 +161,7 @@ def likely(above: Codes, below: Codes | None, epsilons: tuple[float, float, floa
 
 
 def picked(likely: Floats, uniform: Floats) -> Codes:
-    """Return for each row of chances the class that a random number between zero and one stands for.
-
-    >>> picked(np.array([[0.2, 0.8], [0.2, 0.8]]), np.array([0.1, 0.3]))
-    array([0, 1])
-    """
+    """Return for each row of chances the class that a random number between zero and one stands for."""
     steps = likely.cumsum(axis=1)[:, :-1]
     codes: Codes = (uniform[:, np.newaxis] >= steps).sum(axis=1)
     return codes

@@ -4,128 +4,153 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
 from assistlearn.core.ignorance import blocks
 from assistlearn.types import Floats
 
-# Losses of the soft methods. They decide a sample's ignorance and the best model weight.
+# A loss depends on the votes of a sample. With two classes these are one number, :math:`f`, the vote for the true
+# class. With more they are a vector, the vote for the true class first, and they stand for the probabilities
+# :math:`p = \mathrm{softmax}(\frac{K-1}{K} f)` (:func:`assistlearn.core.votes.probabilities`).
 #
-# Let :math:`f_i` be the sum of the weighted scores that the models so far gave to the true class of sample :math:`i`.
+# - exponential: :math:`\exp(-\frac{K-1}{K} f_0)`, AdaBoost's. Its ignorance has no upper bound.
+# - logistic: :math:`-\log p_0`. Its ignorance, :math:`1 - p_0`, is the probability of being wrong. It is at most one,
+#   so that a mislabelled sample cannot dominate the others.
 #
-# - exponential: :math:`\exp(-\frac{K-1}{K} f)`, AdaBoost's. Its ignorance has no upper bound.
-# - logistic: :math:`\log(1 + (K-1) e^{-f})`. Its ignorance, :math:`1 / (1 + e^f / (K-1))`, is the probability of being
-#   wrong. It is at most one, so that a mislabelled sample cannot dominate the others.
+# Both are convex in every direction: a weight between zero and the best one never raises them.
 
 
 MOST_STEPS = 100
 TOLERANCE = 1e-12
 
 
-class Loss(Protocol):
-    """A loss that depends on the score of the true class. It is convex and falls as the score rises."""
-
-    def log_ignorance(self, scores: Floats, n_classes: int) -> Floats:
-        """Return the logarithm of minus the loss's slope, up to a constant: how much each sample still matters."""
-        ...
-
-    def value(self, scores: Floats, n_classes: int) -> Floats:
-        """Return the loss of each sample."""
-        ...
-
-    def bend(self, scores: Floats, n_classes: int) -> Floats:
-        """Return the loss's second derivative divided by minus its first."""
-        ...
-
-
 class Exponential:
-    """AdaBoost's loss.
+    """AdaBoost's loss of the vote for the truth.
 
-    >>> Exponential().log_ignorance(np.array([0.0, 2.0]), 2)
+    >>> Exponential().log_ignorance(np.array([0.0, 2.0]))
     array([-0., -1.])
+    >>> Exponential().log_ignorance(np.array([[2.0, -1.0, -1.0]])).round(3)
+    array([-1.333])
     """
 
-    def log_ignorance(self, scores: Floats, n_classes: int) -> Floats:
-        """Return ``-(K - 1) / K`` times the scores."""
-        return scores * (-(n_classes - 1) / n_classes)
+    def log_ignorance(self, votes: Floats) -> Floats:
+        """Return the logarithm, up to a constant, of how much each sample still matters."""
+        of_truth, n_classes = (votes, 2) if votes.ndim == 1 else (votes[:, 0], votes.shape[1])
+        return of_truth * (-(n_classes - 1) / n_classes)
 
-    def value(self, scores: Floats, n_classes: int) -> Floats:
+    def value(self, votes: Floats) -> Floats:
         """Return the loss of each sample."""
-        out: Floats = np.exp(self.log_ignorance(scores, n_classes))
+        out: Floats = np.exp(self.log_ignorance(votes))
         return out
 
-    def bend(self, scores: Floats, n_classes: int) -> Floats:
-        """Return the constant ``(K - 1) / K``."""
-        return np.full_like(scores, (n_classes - 1) / n_classes)
+    def bend(self, votes: Floats) -> Floats:
+        """Return the second derivative by one vote, divided by minus the first."""
+        return np.full_like(votes, 0.5)
+
+    def slope_and_bend(self, votes: Floats, said: Floats) -> tuple[Floats, Floats]:
+        """Return the first two derivatives of each sample's loss along the vectors ``said``."""
+        along = -_logits(said)[:, 0]
+        slope = along * self.value(votes)
+        return slope, along * slope
 
 
 class Logistic:
-    """The logistic loss, whose ignorance is bounded.
+    """The log loss of the probabilities that the votes stand for.
 
-    >>> np.exp(Logistic().log_ignorance(np.array([-50.0, 0.0]), 4)).round(3)
-    array([1.  , 0.75])
+    >>> np.exp(Logistic().log_ignorance(np.array([-50.0, 0.0]))).round(3)
+    array([1. , 0.5])
+    >>> np.exp(Logistic().log_ignorance(np.zeros((1, 4)))).round(3)
+    array([0.75])
     """
 
-    def log_ignorance(self, scores: Floats, n_classes: int) -> Floats:
-        """Return the log of the probability of being wrong."""
-        out: Floats = -np.logaddexp(0.0, scores - math.log(n_classes - 1))
+    def log_ignorance(self, votes: Floats) -> Floats:
+        """Return the logarithm of the probability of being wrong."""
+        if votes.ndim == 1:
+            out: Floats = -np.logaddexp(0.0, votes)
+            return out
+        logits = _logits(votes)
+        wrong = _log_sum(logits[:, 1:])
+        return np.asarray(wrong - np.logaddexp(logits[:, 0], wrong), dtype=np.float64)
+
+    def value(self, votes: Floats) -> Floats:
+        """Return minus the logarithm of the probability of the truth."""
+        if votes.ndim == 1:
+            out: Floats = np.logaddexp(0.0, -votes)
+            return out
+        logits = _logits(votes)
+        return np.asarray(np.logaddexp(0.0, _log_sum(logits[:, 1:]) - logits[:, 0]), dtype=np.float64)
+
+    def bend(self, votes: Floats) -> Floats:
+        """Return the probability of being right: the second derivative by one vote, divided by minus the first."""
+        out: Floats = -np.expm1(self.log_ignorance(votes))
         return out
 
-    def value(self, scores: Floats, n_classes: int) -> Floats:
-        """Return the loss of each sample."""
-        out: Floats = np.logaddexp(0.0, math.log(n_classes - 1) - scores)
-        return out
+    def slope_and_bend(self, votes: Floats, said: Floats) -> tuple[Floats, Floats]:
+        """Return the first two derivatives of each sample's loss along the vectors ``said``.
 
-    def bend(self, scores: Floats, n_classes: int) -> Floats:
-        """Return the probability of being right."""
-        out: Floats = -np.expm1(self.log_ignorance(scores, n_classes))
-        return out
+        They are the mean of the scaled ``said`` less its value for the truth, and its variance: both over the classes,
+        by their probabilities.
+        """
+        shares = _logits(votes)
+        shares -= shares.max(axis=1, keepdims=True)
+        np.exp(shares, out=shares)
+        shares /= shares.sum(axis=1, keepdims=True)
+        along = _logits(said)
+        mean = np.einsum("nk,nk->n", shares, along)
+        along -= mean[:, np.newaxis]
+        slope: Floats = -along[:, 0].copy()
+        along *= along
+        return slope, np.einsum("nk,nk->n", shares, along)
 
 
+Loss: TypeAlias = Exponential | Logistic
 LOSSES: dict[str, Loss] = {"exponential": Exponential(), "logistic": Logistic()}
 
 
-def best_weight(
-    loss: Loss, log_start: Floats | None, scores: Floats, said: Floats, n_classes: int, cap: float
-) -> float:
-    """Return the weight between zero and ``cap`` that lowers the loss most, by Newton's method within a bracket.
-
-    The loss is convex in the weight, so its slope has at most one root.
+def best_weight(loss: Loss, log_start: Floats | None, votes: Floats, said: Floats, cap: float) -> float:
+    """Return the weight between zero and ``cap`` with which a model's votes lower the loss most.
 
     Parameters
     ----------
-    loss : Loss
+    loss : Exponential or Logistic
         The loss to lower.
-    log_start : ndarray or None
-        The logarithms of the initial weights of the samples.
-    scores : ndarray
-        The scores of the truth so far.
-    said : ndarray
-        The model's own scores of the truth.
-    n_classes : int
-        The number of classes.
+    log_start : ndarray of shape (n_samples,), or None
+        The logarithms of the initial weights of the samples; None if all are equal.
+    votes, said : ndarray of shape (n_samples,), or (n_samples, n_classes)
+        The votes so far, and those of the model: for the truth, or for all classes with the truth first.
     cap : float
         The largest weight.
 
     Examples
     --------
-    A model that is right on three samples and wrong on one gets AdaBoost's weight, log 3.
+    A model that is right on three samples and wrong on one gets AdaBoost's weight, log 3. With three classes its vote
+    then means a probability of 3/4, log 3 + log 2.
 
-    >>> said = np.array([1.0, 1.0, 1.0, -1.0])
-    >>> round(best_weight(Exponential(), None, np.zeros(4), said, 2, cap=10.0), 6)
+    >>> round(best_weight(Exponential(), None, np.zeros(4), np.array([1.0, 1.0, 1.0, -1.0]), cap=10.0), 6)
     1.098612
+    >>> said = np.array([[1.0, -0.5, -0.5]] * 3 + [[-0.5, 1.0, -0.5]])
+    >>> round(best_weight(Logistic(), None, np.zeros((4, 3)), said, cap=10.0), 6)
+    1.791759
     """
+    if votes.ndim == 1:
+        return lowest(lambda weight: _derivatives_of_one(loss, log_start, votes, said, weight), cap)
+    start = None if log_start is None else initial_weights(log_start)
+    return lowest(lambda weight: _derivatives_of_vectors(loss, start, votes, said, weight), cap)
 
-    def slope_and_bend(weight: float) -> tuple[float, float]:
-        return _slope_and_bend(loss, log_start, scores, said, n_classes, weight)
 
-    return lowest(slope_and_bend, cap)
+def initial_weights(log_start: Floats) -> Floats:
+    """Return the initial weights of the samples, the largest of them one."""
+    out: Floats = np.exp(log_start - log_start.max())
+    return out
 
 
 def lowest(slope_and_bend: Callable[[float], tuple[float, float]], cap: float) -> float:
-    """Return where a convex function is lowest between zero and ``cap``, from its first two derivatives."""
+    """Return where a convex function is lowest between zero and ``cap``, from its first two derivatives.
+
+    This is Newton's method within a bracket: the slope of a convex function has at most one root.
+    """
     low, high = 0.0, cap
     if slope_and_bend(low)[0] >= 0.0:
         return 0.0
@@ -146,160 +171,43 @@ def lowest(slope_and_bend: Callable[[float], tuple[float, float]], cap: float) -
     return weight
 
 
-def _slope_and_bend(
-    loss: Loss, log_start: Floats | None, scores: Floats, said: Floats, n_classes: int, weight: float
+def _derivatives_of_one(
+    loss: Loss, log_start: Floats | None, votes: Floats, said: Floats, weight: float
 ) -> tuple[float, float]:
-    """Return the first two derivatives of the loss along ``said``, up to a common positive factor."""
-    top = max(
-        (float(_logs(loss, log_start, scores, said, n_classes, weight, block).max()) for block in blocks(len(said))),
-        default=0.0,
-    )
+    """Return the first two derivatives of the loss along ``said``, up to a common positive factor.
+
+    The factor keeps the exponential loss from overflowing: the sample that matters most counts as one.
+    """
+
+    def logs(block: slice) -> Floats:
+        out = loss.log_ignorance(votes[block] + weight * said[block])
+        if log_start is not None:
+            out += log_start[block]
+        return out
+
+    top = max((float(logs(block).max()) for block in blocks(len(said))), default=0.0)
     slopes, bends = [], []
     for block in blocks(len(said)):
-        matters = np.exp(_logs(loss, log_start, scores, said, n_classes, weight, block) - top)
+        matters = np.exp(logs(block) - top)
         matters *= said[block]
         slopes.append(float(matters.sum()))
         matters *= said[block]
-        matters *= loss.bend(scores[block] + weight * said[block], n_classes)
+        matters *= loss.bend(votes[block] + weight * said[block])
         bends.append(float(matters.sum()))
     return -math.fsum(slopes), math.fsum(bends)
 
 
-def _logs(
-    loss: Loss, log_start: Floats | None, scores: Floats, said: Floats, n_classes: int, weight: float, block: slice
-) -> Floats:
-    logs = loss.log_ignorance(scores[block] + weight * said[block], n_classes)
-    if log_start is not None:
-        logs += log_start[block]
-    return logs
-
-
-# Losses of the soft methods with more than two classes. They depend on the votes for all classes.
-#
-# Let :math:`f_i` be the votes for the classes of sample :math:`i`, the truth first, and :math:`p_i =
-# \mathrm{softmax}(\frac{K-1}{K} f_i)` the probabilities that they represent
-# (:func:`assistlearn.core.votes.probabilities`).
-#
-# - logistic: the multinomial log loss, :math:`-\log p_{i0}`. Its ignorance is :math:`1 - p_{i0}`, the probability that
-#   the vote gives to all wrong classes together. It is at most one.
-# - exponential: :math:`\exp(-\frac{K-1}{K} f_{i0})`, AdaBoost's. Its ignorance has no upper bound.
-#
-# Both losses are convex in every direction: a weight between zero and the best one never raises them.
-
-
-class VectorLoss(Protocol):
-    """A convex loss that depends on the votes for all classes, the truth first."""
-
-    def log_ignorance(self, votes: Floats) -> Floats:
-        """Return the logarithm, up to a constant, of how much each sample still matters."""
-        ...
-
-    def value(self, votes: Floats) -> Floats:
-        """Return the loss of each sample."""
-        ...
-
-    def slope_and_bend(self, votes: Floats, said: Floats) -> tuple[Floats, Floats]:
-        """Return the first two derivatives of each sample's loss along ``said``."""
-        ...
-
-
-class VectorLogistic:
-    """The multinomial log loss of the vote.
-
-    >>> np.exp(VectorLogistic().log_ignorance(np.zeros((1, 4)))).round(3)
-    array([0.75])
-    """
-
-    def log_ignorance(self, votes: Floats) -> Floats:
-        """Return the log of the probability of being wrong."""
-        logits = _logits(votes)
-        wrong = _log_sum(logits[:, 1:])
-        out: Floats = wrong - np.logaddexp(logits[:, 0], wrong)
-        return out
-
-    def value(self, votes: Floats) -> Floats:
-        """Return minus the log of the probability of the truth."""
-        logits = _logits(votes)
-        out: Floats = np.logaddexp(0.0, _log_sum(logits[:, 1:]) - logits[:, 0])
-        return out
-
-    def slope_and_bend(self, votes: Floats, said: Floats) -> tuple[Floats, Floats]:
-        """Return the mean of the scaled ``said`` minus its value for the truth, and its variance.
-
-        Mean and variance are taken over the classes, by their probabilities.
-        """
-        shares = _logits(votes)
-        shares -= shares.max(axis=1, keepdims=True)
-        np.exp(shares, out=shares)
-        shares /= shares.sum(axis=1, keepdims=True)
-        along = _logits(said)
-        mean = np.einsum("nk,nk->n", shares, along)
-        along -= mean[:, np.newaxis]
-        slope: Floats = -along[:, 0].copy()
-        along *= along
-        return slope, np.einsum("nk,nk->n", shares, along)
-
-
-class VectorExponential:
-    """AdaBoost's loss of the vote for the truth.
-
-    >>> VectorExponential().log_ignorance(np.array([[2.0, -1.0, -1.0]])).round(3)
-    array([-1.333])
-    """
-
-    def log_ignorance(self, votes: Floats) -> Floats:
-        """Return ``-(K - 1) / K`` times the votes for the truth."""
-        return Exponential().log_ignorance(votes[:, 0], votes.shape[1])
-
-    def value(self, votes: Floats) -> Floats:
-        """Return the loss of each sample."""
-        return Exponential().value(votes[:, 0], votes.shape[1])
-
-    def slope_and_bend(self, votes: Floats, said: Floats) -> tuple[Floats, Floats]:
-        """Return the first two derivatives of each sample's loss along ``said``: those of an exponential function."""
-        along = -_logits(said)[:, 0]
-        slope = along * self.value(votes)
-        return slope, along * slope
-
-
-VECTOR_LOSSES: dict[str, VectorLoss] = {"exponential": VectorExponential(), "logistic": VectorLogistic()}
-
-
-def best_vector_weight(loss: VectorLoss, start: Floats | None, votes: Floats, said: Floats, cap: float) -> float:
-    """Return the weight between zero and ``cap`` with which a model's votes lower the loss most.
-
-    Parameters
-    ----------
-    loss : VectorLoss
-        The loss to lower.
-    start : ndarray or None
-        The initial weights of the samples; None if all are equal.
-    votes, said : ndarray of shape (n_samples, n_classes)
-        The votes so far, and those of the model, the truth first.
-    cap : float
-        The largest weight.
-
-    Examples
-    --------
-    With three classes, a model answers three samples right and one wrong. Its vote then means a probability of 3/4.
-
-    >>> said = np.array([[1.0, -0.5, -0.5]] * 3 + [[-0.5, 1.0, -0.5]])
-    >>> weight = best_vector_weight(VectorLogistic(), None, np.zeros((4, 3)), said, cap=10.0)
-    >>> round(weight, 6), round(float(np.log(3 / (1 / 2))), 6)
-    (1.791759, 1.791759)
-    """
-
-    def slope_and_bend(weight: float) -> tuple[float, float]:
-        slopes, bends = [], []
-        for block in blocks(len(said)):
-            slope, bend = loss.slope_and_bend(votes[block] + weight * said[block], said[block])
-            if start is not None:
-                slope, bend = slope * start[block], bend * start[block]
-            slopes.append(float(slope.sum()))
-            bends.append(float(bend.sum()))
-        return math.fsum(slopes), math.fsum(bends)
-
-    return lowest(slope_and_bend, cap)
+def _derivatives_of_vectors(
+    loss: Loss, start: Floats | None, votes: Floats, said: Floats, weight: float
+) -> tuple[float, float]:
+    slopes, bends = [], []
+    for block in blocks(len(said)):
+        slope, bend = loss.slope_and_bend(votes[block] + weight * said[block], said[block])
+        if start is not None:
+            slope, bend = slope * start[block], bend * start[block]
+        slopes.append(float(slope.sum()))
+        bends.append(float(bend.sum()))
+    return math.fsum(slopes), math.fsum(bends)
 
 
 def _logits(votes: Floats) -> Floats:

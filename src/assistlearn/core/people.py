@@ -12,10 +12,8 @@ from assistlearn.core.labels import classes_and_codes
 from assistlearn.core.quantise import ScoreVectors, SoftReward, largest_level
 from assistlearn.types import Bools, Codes, Floats
 
-# Groups: which rows belong to the same person.
-#
-# Rows of one person are alike, and so are their labels. A model that has seen one of them knows the others. So they
-# stay together: all in one fold, all held out, or all trained on.
+# Groups: which rows belong to the same person. Rows of one person are alike, and so are their labels. A model that has
+# seen one of them knows the others. So they stay together: all in one fold, all held out, or all trained on.
 
 
 Groups: TypeAlias = NDArray[np.intp]
@@ -23,13 +21,7 @@ Groups: TypeAlias = NDArray[np.intp]
 
 
 def groups_of(values: NDArray[Any]) -> Groups | None:
-    """Return the groups of rows with equal values; None where all values differ.
-
-    >>> groups_of(np.array(["p-7", "p-3", "p-7"]))
-    array([1, 0, 1])
-    >>> groups_of(np.array([3, 1, 2])) is None
-    True
-    """
+    """Return the groups of rows with equal values; None where all values differ."""
     found, groups = classes_and_codes(values)
     return None if len(found) == len(values) else groups.astype(np.intp)
 
@@ -43,9 +35,6 @@ def rarest_classes(codes: Codes, groups: Groups) -> tuple[NDArray[np.intp], NDAr
     """Return the rarest class among each group's rows, as its rank by rarity, and how many rows each group has.
 
     Two classes of the same size are ranked by which occurs first, so that the numbers of the classes do not matter.
-
-    >>> rarest_classes(np.array([0, 0, 1, 0, 0]), np.array([0, 0, 0, 1, 1]))
-    (array([0, 1]), array([3, 2]))
     """
     found, first, places, counts = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
     rank = np.empty(len(found), dtype=np.intp)
@@ -57,11 +46,7 @@ def rarest_classes(codes: Codes, groups: Groups) -> tuple[NDArray[np.intp], NDAr
 
 
 def in_order(groups: Groups, order: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return where each group comes first in an order of the rows.
-
-    >>> in_order(np.array([0, 1, 1, 0]), np.array([2, 3, 0, 1]))
-    array([1, 0])
-    """
+    """Return where each group comes first in an order of the rows."""
     place = np.empty(int(groups.max()) + 1, dtype=np.intp)
     place[groups[order[::-1]]] = np.arange(len(order))[::-1]  # of equal positions, the last one is kept
     return place
@@ -71,30 +56,19 @@ def deal_groups(codes: Codes, groups: Groups, n_folds: int, order: NDArray[np.in
     """Return the fold of each row: groups stay together, and sizes and classes are as even as that allows.
 
     The largest groups are dealt first, each to the fold that has least so far, of all rows and of the group's rarest
-    class. Groups of the same size and class are dealt in one step, in a random order. So the cost is that of sorting.
+    class. Groups of the same size and class are dealt in one step, in the random ``order`` of the rows. So the cost is
+    that of sorting. Where there are fewer groups than folds, there are as many folds as groups.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        The class code of each row.
-    groups : ndarray of int of shape (n,)
-        The group of each row.
-    n_folds : int
-        The number of folds; where there are fewer groups, there are as many folds as groups.
-    order : ndarray of int of shape (n,)
-        A random order of the rows.
-
-    Examples
-    --------
     >>> codes, groups = np.array([0, 0, 1, 1, 0, 1]), np.array([0, 0, 1, 1, 2, 3])
     >>> deal_groups(codes, groups, 2, np.arange(6))
     array([0, 0, 1, 1, 1, 0])
     """
     rarest, sizes = rarest_classes(codes, groups)
     n_folds = min(n_folds, len(sizes))
-    queue = np.lexsort((in_order(groups, order), rarest, -sizes))
+    queue = np.lexsort((in_order(groups, order), rarest, -sizes))  # by size, then by class, then at random
     starts = np.flatnonzero(np.diff(sizes[queue], prepend=-1) | np.diff(rarest[queue], prepend=-1))
     rows_of_class = np.bincount(rarest, weights=sizes)
+    # The load of a fold is its share of all rows plus its share of the rows of the class that is dealt.
     total, of_class = np.zeros(n_folds), np.zeros((len(rows_of_class), n_folds))
     fold_of = np.empty(len(sizes), dtype=np.intp)
     for alike in np.split(queue, starts[1:]):
@@ -110,15 +84,14 @@ def deal_groups(codes: Codes, groups: Groups, n_folds: int, order: NDArray[np.in
 
 def _even(load: Floats, step: float, n: int) -> NDArray[np.intp]:
     """Return how many of ``n`` equal things each fold gets, so that the largest load becomes as small as possible."""
+    # As water fills a vessel with an uneven floor: if the j lowest folds share all n, they end at levels[j - 1]. The
+    # true level is that of the most folds that all lie below it. What is left by rounding down goes to the lowest.
     lowest = np.sort(load)
     levels = (n * step + np.cumsum(lowest)) / np.arange(1, len(load) + 1)
     level = levels[np.flatnonzero(levels > lowest)[-1]]
     counts: NDArray[np.intp] = np.floor(np.maximum(level - load, 0.0) / step).astype(np.intp)
     counts[np.argsort(load + counts * step, kind="stable")[: n - int(counts.sum())]] += 1
     return counts
-
-
-# A weighted mean, and how far it may be from the mean of all samples like these.
 
 
 def mean_and_error(values: Floats, weights: Floats | None = None, groups: Groups | None = None) -> tuple[float, float]:
@@ -129,24 +102,11 @@ def mean_and_error(values: Floats, weights: Floats | None = None, groups: Groups
     .. math:: \sum_i \frac{p_i^2 (x_i - m)^2}{1 - 2 p_i + \sum_j p_j^2}.
 
     The denominator is the part of a sample's variance that is left after the mean is subtracted. So with equal spread
-    the square is right on average for every number of samples, and for any weights. With equal weights the error is
-    the standard deviation divided by the square root of the number of samples.
+    the square is right on average for every number of samples, and for any weights; with equal weights the error is the
+    standard deviation divided by the square root of the number of samples. Samples of weight zero do not count. After
+    one sample the error is infinite, and without any the mean is not a number. Where several samples are about the same
+    person (``groups``), the formula goes by persons: by the weight of all samples of each, and by their mean.
 
-    Samples of weight zero do not count, and the scale of the weights does not matter. One sample says nothing about the
-    spread: its error is infinite. Without a sample the mean is not a number.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        A value for each sample.
-    weights : ndarray of shape (n,), optional
-        The weights of the samples; equal by default.
-    groups : ndarray of int of shape (n,), optional
-        Which samples are about the same person. The formula then goes by persons: by the weight of all samples of each,
-        and by their mean.
-
-    Examples
-    --------
     >>> mean_and_error(np.array([1.0, 3.0, 1.0, 3.0]))
     (2.0, 0.577...)
     >>> mean_and_error(np.array([1.0, 3.0]), np.array([1.0, 0.0]))
@@ -161,11 +121,7 @@ def mean_and_error(values: Floats, weights: Floats | None = None, groups: Groups
 
 
 def means_and_errors(values: Floats, weights: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return :func:`mean_and_error` of every column of a table; its samples are the first axis.
-
-    >>> means_and_errors(np.array([[1.0, 5.0], [3.0, 5.0]]))
-    (array([2., 5.]), array([1., 0.]))
-    """
+    """Return :func:`mean_and_error` of every column of a table; its samples are the first axis."""
     if weights is not None:
         values, weights = values[weights > 0.0], weights[weights > 0.0]
     n = len(values)
@@ -182,22 +138,14 @@ def means_and_errors(values: Floats, weights: Floats | None = None) -> tuple[Flo
 
 
 def of_persons(values: Floats, weights: Floats | None, groups: Groups) -> tuple[Floats, Floats]:
-    """Return the mean value of each person's samples, and their weight in all; zero where nobody has any weight.
-
-    >>> of_persons(np.array([1.0, 4.0, 5.0]), np.array([1.0, 2.0, 1.0]), np.array([0, 0, 1]))
-    (array([3., 5.]), array([3., 1.]))
-    """
+    """Return the mean value of each person's samples, and their weight in all; zero where nobody has any weight."""
     given = np.ones(len(values)) if weights is None else weights
     whole: Floats = np.bincount(groups, weights=given).astype(np.float64)
     return np.bincount(groups, weights=given * values) / np.where(whole > 0.0, whole, 1.0), whole
 
 
 def effective_size(weights: Floats) -> float:
-    """Return how many samples of equal weight tell as much as these.
-
-    >>> effective_size(np.array([2.0, 2.0, 0.0])), effective_size(np.array([1000.0, 0.0]))
-    (2.0, 1.0)
-    """
+    """Return how many samples of equal weight tell as much as these."""
     given = weights / weights.max()
     return float(given.sum() ** 2 / (given**2).sum())
 
@@ -223,14 +171,11 @@ def places_before(still: Bools, then: Bools, held_then: Bools, now: Bools) -> Pl
     held_then : ndarray of bool of shape (n_then,)
         Which samples the agent held in the earlier run: it said nothing about the others.
 
-    Returns
-    -------
-    places : ndarray of int
-        For each sample of this kind in the new run, its position among those of this kind in the earlier run; -1 if
-        nothing was said about it.
-
     Examples
     --------
+    For each sample of this kind, its position among those of this kind in the earlier run; -1 if nothing was said of
+    it.
+
     >>> still, held = np.array([True, False, True, True]), np.array([True, True, True, False])
     >>> places_before(still, then=np.array([False, True, True, True]), held_then=held, now=np.ones(5, dtype=bool))
     array([-1,  1, -1, -1, -1])
@@ -246,10 +191,6 @@ def as_before(said: SoftReward, before: SoftReward) -> SoftReward:
     """Return new scores in the levels of the earlier run, so that one array can hold both.
 
     A score beyond the largest level gets the largest level.
-
-    >>> before = SoftReward(np.array([-127, 20], np.int8), scale=0.01, bits=8)
-    >>> as_before(SoftReward(np.array([50, -900], np.int32), scale=0.002, bits=32), before).levels
-    array([  10, -127], dtype=int8)
     """
     most = largest_level(before.bits)
     if not isinstance(said, ScoreVectors):
@@ -265,31 +206,15 @@ def as_before(said: SoftReward, before: SoftReward) -> SoftReward:
 def completed(fresh: Any, before: Any, places: Places, silent: Bools, silence: bool | int) -> Any:
     """Return the answers about all samples of the new run: earlier answers where there are any, else new ones.
 
-    Parameters
-    ----------
-    fresh : ndarray or SoftReward
-        The new answers, about the samples whose place is -1.
-    before : ndarray or SoftReward
-        The answers about the samples of the earlier run.
-    places : ndarray of int
-        The earlier positions, from :func:`places_before`.
-    silent : ndarray of bool
-        The samples that the agent does not hold any more.
-    silence : bool or int
-        The value that means "no answer". Levels always use zero for this.
+    ``fresh`` are the new answers, about the samples whose place is -1. Samples that are ``silent`` are held no more:
+    they get ``silence``, the value that means "no answer"; for levels it is always zero.
 
-    Examples
-    --------
     >>> places, silent = np.array([2, -1, 0]), np.array([True, False, False])
     >>> completed(np.array([7]), np.array([1, 2, 3]), places, silent, silence=-1)
     array([-1,  7,  1])
     """
     if isinstance(fresh, SoftReward):
-        return replace(before, levels=_completed(fresh.levels, before.levels, places, silent, 0))
-    return _completed(fresh, before, places, silent, silence)
-
-
-def _completed(fresh: Any, before: Any, places: Places, silent: Bools, silence: int) -> Any:
+        return replace(before, levels=completed(fresh.levels, before.levels, places, silent, 0))
     out = np.empty((len(places), *before.shape[1:]), dtype=before.dtype)
     out[places >= 0] = before[places[places >= 0]]
     out[places < 0] = fresh

@@ -34,19 +34,9 @@ ROUNDING = 1e-9
 class SoftReward:
     """How sure a model is of the true class of each sample, in whole levels.
 
+    A level is positive where the model finds the class more likely than chance, and zero where its agent abstains.
     A model's answers about hold-out samples have the same form, with ``n x K`` levels.
 
-    Attributes
-    ----------
-    levels : ndarray of int8, int16 or int32
-        Positive where the model finds the class more likely than chance, zero where its agent abstains.
-    scale : float
-        What one level is worth; finite and positive.
-    bits : int
-        The number of bits of a level.
-
-    Examples
-    --------
     >>> reward = quantise(np.array([2.0, -0.5, 0.0]), bits=8)
     >>> reward.levels
     array([127, -32,   0], dtype=int8)
@@ -59,11 +49,10 @@ class SoftReward:
     bits: int
 
     def values(self) -> Floats:
-        """Return the scores: levels times scale. All agents compute with these."""
+        """Return the scores, with which all agents compute."""
         return self.levels * np.float64(self.scale)
 
     def loudest(self) -> float:
-        """Return the largest absolute value of these scores."""
         return float(np.abs(self.levels.astype(np.int64)).max(initial=0)) * self.scale
 
     def __len__(self) -> int:
@@ -90,7 +79,7 @@ class ScoreVectors(SoftReward):
     """
 
     def values(self) -> Floats:
-        """Return the votes that the levels represent. The votes of a sample sum to zero."""
+        """Return the votes that the levels represent. Those of a sample sum to zero."""
         n_classes = self.levels.shape[1]
         out: Floats = self.levels.astype(np.float64)
         out -= out.mean(axis=1, keepdims=True)
@@ -98,7 +87,6 @@ class ScoreVectors(SoftReward):
         return out
 
     def loudest(self) -> float:
-        """Return the largest absolute value of these votes."""
         return float(np.abs(self.values()).max(initial=0.0))
 
 
@@ -110,11 +98,6 @@ def right(reward: Reward) -> Bools:
     """Return where a model is right; for a soft reward of two classes, where it finds the truth likelier than chance.
 
     The first column of score vectors is that of the true class (:func:`assistlearn.core.state.truth_first`).
-
-    >>> right(quantise(np.array([2.0, -0.5]), bits=8))
-    array([ True, False])
-    >>> right(quantise_vectors(np.array([[4.6, 0.0, 0.0], [0.0, 2.3, 2.3]]), bits=4))
-    array([ True, False])
     """
     if not isinstance(reward, SoftReward):
         return reward
@@ -126,11 +109,7 @@ def right(reward: Reward) -> Bools:
 
 
 def largest_level(bits: int) -> int:
-    """Return the largest level; the smallest is its negative.
-
-    >>> largest_level(4), largest_level(8)
-    (7, 127)
-    """
+    """Return the largest level; the smallest is its negative."""
     return (1 << (bits - 1)) - 1
 
 
@@ -138,9 +117,6 @@ def quantise(values: Floats, bits: int) -> SoftReward:
     """Return the scores in whole levels. The score with the largest absolute value gets the largest level.
 
     No score changes by more than half a level, and a score of zero stays zero.
-
-    >>> quantise(np.zeros(2), bits=4)
-    SoftReward(levels=array([0, 0], dtype=int8), scale=1.0, bits=4)
     """
     top = float(np.abs(values).max(initial=0.0))
     scale = top / largest_level(bits) if top > 0.0 else 1.0
@@ -152,19 +128,9 @@ def quantise_all_spoken(values: Floats, bits: int, held: Bools | None = None) ->
 
     Levels are rounded away from zero, which gives them equal widths. With few bits :func:`quantise` would round
     many scores to zero, and a combination would read that as silence. The largest one per cent of the scores are cut
-    to the next largest. Otherwise a few outliers would make the levels too coarse for all other scores.
+    to the next largest. Otherwise a few outliers would make the levels too coarse for all other scores. ``values`` are
+    those of the samples that the agent holds, ``held`` says which of all samples these are.
 
-    Parameters
-    ----------
-    values : ndarray
-        The scores of the samples that the agent holds.
-    bits : int
-        The number of bits of a level.
-    held : ndarray of bool, optional
-        Which of all samples the agent holds; all by default.
-
-    Examples
-    --------
     >>> quantise_all_spoken(np.array([7.0, 0.2, -2.5]), bits=4, held=np.array([True, True, False, True])).levels
     array([ 7,  1,  0, -3], dtype=int8)
     """
@@ -174,58 +140,32 @@ def quantise_all_spoken(values: Floats, bits: int, held: Bools | None = None) ->
     scale = top / most if top > 0.0 else 1.0
     steps = np.clip(np.ceil(loudness / scale - ROUNDING), 1.0, most)
     spoken = np.where(values < 0.0, -steps, steps).astype(DTYPES[bits])
-    if held is None:
-        return SoftReward(spoken, scale, bits)
-    levels = np.zeros((len(held), *spoken.shape[1:]), dtype=DTYPES[bits])
-    levels[held] = spoken
-    return SoftReward(levels, scale, bits)
+    return SoftReward(_of_all(spoken, held), scale, bits)
 
 
 def quantise_vectors(heights: Floats, bits: int, held: Bools | None = None) -> ScoreVectors:
     """Return the heights of the classes (:func:`assistlearn.core.votes.heights`) in whole levels.
 
-    Parameters
-    ----------
-    heights : ndarray of shape (n_held, n_classes)
-        The heights for the samples that the agent holds; none is negative.
-    bits : int
-        The number of bits of a level.
-    held : ndarray of bool, optional
-        Which of all samples the agent holds; all by default. The others get levels of zero: the agent abstains.
+    ``heights`` are those of the samples that the agent holds, and ``held`` says which of all samples these are. The
+    others get levels of zero: the agent abstains.
     """
     most = largest_level(bits)
     top = float(heights.max(initial=0.0))
     scale = top / (2 * most) if top > 0.0 else 1.0
     own = (np.rint(heights / scale) - most).astype(DTYPES[bits])
-    if held is None:
-        return ScoreVectors(own, scale, bits)
-    levels = np.zeros((len(held), heights.shape[1]), dtype=DTYPES[bits])
-    levels[held] = own
-    return ScoreVectors(levels, scale, bits)
+    return ScoreVectors(_of_all(own, held), scale, bits)
 
 
 def quantise_votes(votes: Floats, loudest: float, bits: int) -> SoftReward:
     """Return an agent's votes (n x K) in whole levels. The scale does not depend on the votes.
 
     So the levels of a sample do not depend on which other samples are asked about. With two classes one number says
-    both votes of a sample, because they sum to zero. It keeps its sign, however small it is.
+    both votes of a sample, because they sum to zero. It keeps its sign, however small it is. ``loudest`` is the largest
+    vote that all models of the agent together can give to a class.
 
-    Parameters
-    ----------
-    votes : ndarray of shape (n_samples, n_classes)
-        The votes. Those of a sample sum to zero.
-    loudest : float
-        The largest vote that all models of the agent together can give to a class.
-    bits : int
-        The number of bits of a level.
-
-    Examples
-    --------
     >>> said = quantise_votes(np.array([[1.5, -1.5], [-0.02, 0.02]]), loudest=3.0, bits=8)
     >>> said.levels, votes_of(said).round(3).tolist()
     (array([-64,   1], dtype=int8), [[1.512, -1.512], [-0.024, 0.024]])
-    >>> votes_of(quantise_votes(np.array([[3.0, -1.5, -1.5], [0.0, 0.0, 0.0]]), loudest=3.0, bits=8)).round(3).tolist()
-    [[3.0, -1.5, -1.5], [0.0, 0.0, 0.0]]
     """
     most, n_classes = largest_level(bits), votes.shape[1]
     if n_classes == 2:
@@ -245,6 +185,15 @@ def votes_of(said: SoftReward) -> Floats:
         return said.values()
     of_second = said.values()
     return np.column_stack([-of_second, of_second])
+
+
+def _of_all(levels: Levels, held: Bools | None) -> Levels:
+    """Return the levels of all samples: zero where the agent does not hold one."""
+    if held is None:
+        return levels
+    out = np.zeros((len(held), *levels.shape[1:]), dtype=levels.dtype)
+    out[held] = levels
+    return out
 
 
 def _whole(values: Floats, least: int, most: int, bits: int) -> Levels:

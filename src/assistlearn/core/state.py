@@ -9,13 +9,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core import ignorance as weight
-from assistlearn.core.ignorance import add_where_wrong, blocks, ignorance_of, start, sum_where
-from assistlearn.core.loss import LOSSES, VECTOR_LOSSES, best_vector_weight, best_weight
-from assistlearn.core.quantise import ScoreVectors, SoftReward, right
+from assistlearn.core import ignorance as ig
+from assistlearn.core.ignorance import add_where_wrong, blocks, ignorance_of, sum_where
+from assistlearn.core.loss import LOSSES, best_weight, initial_weights
+from assistlearn.core.quantise import SoftReward, right
 from assistlearn.types import Bools, Codes, Floats
-
-# A contribution: the record of one kept model.
 
 
 @dataclass(frozen=True)
@@ -49,41 +47,6 @@ class Contribution:
     perfect: bool
 
 
-# Rotate score vectors to begin with the true class. So a state needs no labels, and one rule fits every sample.
-
-
-Number = TypeVar("Number", bound=np.generic)
-
-
-def truth_first(vectors: NDArray[Number], codes: Codes) -> NDArray[Number]:
-    """Return each row rotated so that it begins with the true class. The other classes follow in cyclic order.
-
-    >>> truth_first(np.array([[10, 11, 12], [20, 21, 22]]), np.array([1, 0]))
-    array([[11, 12, 10],
-           [20, 21, 22]])
-    """
-    return _turned(vectors, codes)
-
-
-def in_order(vectors: NDArray[Number], codes: Codes) -> NDArray[Number]:
-    """Undo :func:`truth_first`: return the rows with their classes in the original order.
-
-    >>> in_order(np.array([[11, 12, 10], [20, 21, 22]]), np.array([1, 0]))
-    array([[10, 11, 12],
-           [20, 21, 22]])
-    """
-    return _turned(vectors, -codes.astype(np.int64))
-
-
-def _turned(vectors: NDArray[Number], by: NDArray[Any]) -> NDArray[Number]:
-    n_classes = vectors.shape[1]
-    columns = (np.arange(n_classes) + by.astype(np.int64)[:, np.newaxis]) % n_classes
-    return np.take_along_axis(vectors, columns, axis=1)
-
-
-# The state of a run in the hard methods. Every agent can compute it from the rewards and model weights alone.
-
-
 @dataclass(frozen=True)
 class Verdict:
     """What an agent's model is worth in the present state.
@@ -96,7 +59,7 @@ class Verdict:
         The share of the ignorance on which it is right.
     perfect : bool
         Whether it is right on every sample with any ignorance; its weight is then limited.
-    gain : float, default=0.0
+    gain : float
         How much it would lower the logarithm of the exponential loss (hard), or the mean loss of a sample (soft). The
         greedy order compares gains.
     """
@@ -109,37 +72,69 @@ class Verdict:
     @property
     def useless(self) -> bool:
         """Whether the model is no better than chance: its weight is not positive, up to rounding."""
-        return self.model_weight <= weight.NEGLIGIBLE
+        return self.model_weight <= ig.NEGLIGIBLE
 
     def trusted(self, share: float) -> Verdict:
-        """Return the verdict if only a share of the model's advantage is trusted.
-
-        >>> Verdict(1.0, 0.8, False, gain=0.2).trusted(0.5)
-        Verdict(model_weight=0.5, mean_reward=0.8, perfect=False, gain=0.1)
-        """
+        """Return the verdict if only a share of the model's advantage is trusted."""
         return self if share == 1.0 else replace(self, model_weight=share * self.model_weight, gain=share * self.gain)
+
+
+class RunState(Protocol):
+    """The state of a run: :class:`State` in a hard method, :class:`SoftState` in a soft one.
+
+    It depends only on the initial weights, and on the rewards and model weights applied so far: two agents that apply
+    the same ones have the same state, bit for bit.
+    """
+
+    n_classes: int
+
+    def begin_round(self, number: int = 1) -> None: ...
+
+    def ignorance(self) -> Floats:
+        """Return the ignorance of the samples, which sums to one (a new array)."""
+        ...
+
+    def judge(
+        self, reward: Any, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
+    ) -> Verdict:
+        """Return what a model with this reward is worth, without changing the state.
+
+        A reward says where the model is right, and true where the agent abstains; or how sure it is, and zero where the
+        agent abstains. An agent that does not hold all samples is judged on those that are ``held``. The present
+        ``ignorance`` is computed unless it is given; its memory may be overwritten if the caller does not need it any
+        more.
+        """
+        ...
+
+    def apply(self, reward: Any, model_weight: float) -> None:
+        """Take a kept model into account."""
+        ...
+
+    def beginning(self) -> RunState:
+        """Return a copy of this state as it was before the first turn."""
+        ...
+
+    def part(self, rows: NDArray[Any]) -> RunState:
+        """Return a copy of the state for these samples alone (positions, or a mask)."""
+        ...
+
+    def vectors(self) -> list[Floats | None]:
+        """Return the arrays that change in a run. :meth:`restore` makes the same state from them, bit for bit."""
+        ...
+
+    def restore(self, vectors: list[Floats | None]) -> None:
+        """Replace the arrays of this state by the :meth:`vectors` of another replica."""
+        ...
 
 
 @dataclass
 class State:
-    """The ignorance of the samples and, for ASCII, the errors that agents have already made in this round.
+    """In the hard methods: the ignorance and, for ASCII, the errors that agents have already made in this round.
 
-    The state depends only on the initial weights, and on the rewards and model weights applied so far: two agents that
-    apply the same ones have the same state, bit for bit.
+    With ``interchange`` a model's weight depends on errors made ``earlier`` in the round (ASCII); otherwise it does not
+    (ASCII-Simple, AdaBoost). The ignorance is kept as its logarithm, up to a constant, and so are the initial weights:
+    ``log_start``, None if all are equal.
 
-    Parameters
-    ----------
-    log_ignorance : ndarray of shape (n_samples,)
-        The logarithm of the ignorance, up to an additive constant.
-    n_classes : int
-        At least two.
-    interchange : bool, default=True
-        Whether a model's weight depends on errors made earlier in the round (ASCII) or not (ASCII-Simple, AdaBoost).
-    log_start : ndarray of shape (n_samples,) or None
-        The logarithms of the initial weights; None if all are equal.
-
-    Examples
-    --------
     >>> state = State.start(4, n_classes=2)
     >>> reward = np.array([True, True, True, False])
     >>> verdict = state.judge(reward)
@@ -158,27 +153,16 @@ class State:
 
     @classmethod
     def start(
-        cls,
-        n_samples: int,
-        n_classes: int,
-        sample_weight: Floats | None = None,
-        interchange: bool = True,
+        cls, n_samples: int, n_classes: int, sample_weight: Floats | None = None, interchange: bool = True
     ) -> State:
-        """Return the state before the first turn."""
-        log_start = None if sample_weight is None else start(n_samples, sample_weight)
-        return cls(start(n_samples, sample_weight), n_classes, interchange, log_start)
+        log_start = None if sample_weight is None else ig.start(n_samples, sample_weight)
+        return cls(ig.start(n_samples, sample_weight), n_classes, interchange, log_start)
 
     def beginning(self) -> State:
-        """Return a copy of this state as it was before the first turn."""
-        logs = start(len(self.log_ignorance)) if self.log_start is None else self.log_start.copy()
+        logs = ig.start(len(self.log_ignorance)) if self.log_start is None else self.log_start.copy()
         return State(logs, self.n_classes, self.interchange, self.log_start)
 
     def part(self, rows: NDArray[Any]) -> State:
-        """Return a copy of the state for these samples alone (positions, or a mask).
-
-        >>> State.start(3, n_classes=2).part(np.array([True, False, True])).ignorance()
-        array([0.5, 0.5])
-        """
         log_start = None if self.log_start is None else self.log_start[rows].copy()
         out = State(self.log_ignorance[rows].copy(), self.n_classes, self.interchange, log_start)
         out.earlier = None if self.earlier is None else self.earlier[rows].copy()
@@ -189,25 +173,11 @@ class State:
         self.earlier = None
 
     def ignorance(self) -> Floats:
-        """Return the ignorance of the samples, which sums to one (a new array)."""
         return ignorance_of(self.log_ignorance)
 
     def judge(
         self, reward: Bools, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
     ) -> Verdict:
-        """Return what a model with this reward is worth, without changing the state.
-
-        Parameters
-        ----------
-        reward : ndarray of bool of shape (n_samples,)
-            Where the model is right; true where the agent abstains.
-        ignorance : ndarray, optional
-            The present ignorance, if it is known; it is computed by default.
-        held : ndarray of bool, optional
-            The samples that the agent holds. It is judged on these alone, and abstains on the others.
-        overwrite : bool, default=False
-            Whether the memory of ``ignorance`` may be overwritten, because the caller does not need it any more.
-        """
         present = self.ignorance() if ignorance is None else ignorance
         right = reward if held is None else reward & held
         sums = sum_where(present, right), sum_where(present, reward, wanted=False)
@@ -215,23 +185,22 @@ class State:
         perfect = odds == math.inf
         if perfect:
             n_counting = int(np.count_nonzero(self.log_ignorance[right] > -math.inf))
-            value = weight.perfect_model_weight(n_counting, self.n_classes)
+            value = ig.perfect_model_weight(n_counting, self.n_classes)
         else:
-            value = weight.model_weight(odds, self.n_classes)
-        return Verdict(value, _share(*sums), perfect, _gain(*sums, value, self.n_classes))
+            value = ig.model_weight(odds, self.n_classes)
+        share = sums[0] / (sums[0] + sums[1]) if sums[0] > 0.0 else 0.0
+        return Verdict(value, share, perfect, _gain(*sums, value, self.n_classes))
 
     def vectors(self) -> list[Floats | None]:
-        """Return the arrays that change in a run. :meth:`restore` makes the same state from them, bit for bit."""
         return [self.log_ignorance, self.earlier]
 
     def restore(self, vectors: list[Floats | None]) -> None:
-        """Replace the arrays of this state by the :meth:`vectors` of another replica."""
         log_ignorance, self.earlier = vectors
         assert log_ignorance is not None
         self.log_ignorance = log_ignorance
 
     def apply(self, reward: Bools, model_weight: float) -> None:
-        """Take a kept model into account: its errors raise the ignorance."""
+        """Take a kept model into account: its errors raise the ignorance, equations (10) and (12)."""
         add_where_wrong(self.log_ignorance, reward, model_weight)
         if self.interchange:
             if self.earlier is None:
@@ -239,19 +208,17 @@ class State:
             add_where_wrong(self.earlier, reward, model_weight)
 
     def _log_odds(self, right: Bools, reward: Bools, sums: tuple[float, float], out: Floats | None) -> float:
-        if self.earlier is not None:
-            importance = weight.log_importance(self.log_ignorance, self.earlier, self.n_classes, out=out)
+        if self.earlier is not None:  # equation (13)
+            importance = ig.log_importance(self.log_ignorance, self.earlier, self.n_classes, out=out)
             ignorance_of(importance, out=importance)
             sums = sum_where(importance, right), sum_where(importance, reward, wanted=False)
-        odds = weight.log_odds(*sums)
+        odds = ig.log_odds(*sums)
         if not math.isfinite(odds):  # perfect, never right, or underflowed: use logarithms
-            odds = weight.log_odds_of_logs(self._log_importance(), right, ~reward)
+            logs = self.log_ignorance
+            if self.earlier is not None:
+                logs = ig.log_importance(logs, self.earlier, self.n_classes)
+            odds = ig.log_odds_of_logs(logs, right, ~reward)
         return -math.inf if math.isnan(odds) else odds  # nothing right and nothing wrong: no evidence
-
-    def _log_importance(self) -> Floats:
-        if self.earlier is None:
-            return self.log_ignorance
-        return weight.log_importance(self.log_ignorance, self.earlier, self.n_classes)
 
 
 def _gain(right: float, wrong: float, model_weight: float, n_classes: int) -> float:
@@ -265,276 +232,37 @@ def _gain(right: float, wrong: float, model_weight: float, n_classes: int) -> fl
     return -math.log(after) if after > 0.0 else math.inf
 
 
-def _share(right: float, wrong: float) -> float:
-    return right / (right + wrong) if right > 0.0 else 0.0
-
-
-# The interface of a run's state that the session and the agents use, for hard and soft methods.
-
-
-class RunState(Protocol):
-    """The state of a run, in a hard or a soft method.
-
-    Hard methods use :class:`~assistlearn.core.state.State`. A reward is an array that says where a model is right. Soft
-    methods use :class:`~assistlearn.core.state.SoftState` or, with more than two classes,
-    :class:`~assistlearn.core.state.VectorState`. A reward is a :class:`~assistlearn.core.quantise.SoftReward`.
-    """
-
-    n_classes: int
-
-    def begin_round(self, number: int = 1) -> None:
-        """Prepare the state for a new round."""
-        ...
-
-    def ignorance(self) -> Floats:
-        """Return the ignorance of the samples, which sums to one (a new array)."""
-        ...
-
-    def judge(
-        self, reward: Any, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
-    ) -> Verdict:
-        """Return what a model with this reward is worth, without changing the state."""
-        ...
-
-    def beginning(self) -> RunState:
-        """Return a copy of this state as it was before the first turn."""
-        ...
-
-    def part(self, rows: NDArray[Any]) -> RunState:
-        """Return a copy of the state for these samples alone (positions, or a mask)."""
-        ...
-
-    def apply(self, reward: Any, model_weight: float) -> None:
-        """Take a kept model into account."""
-        ...
-
-    def vectors(self) -> list[Floats | None]:
-        """Return the arrays that change in a run. :meth:`restore` makes the same state from them, bit for bit."""
-        ...
-
-    def restore(self, vectors: list[Floats | None]) -> None:
-        """Replace the arrays of this state by the :meth:`vectors` of another replica."""
-        ...
-
-
-# The state of a run in the soft methods: the sum of the models' scores of the true class.
-
-
 @dataclass
 class SoftState:
-    """Each sample's score of the true class, from which its ignorance follows.
+    """In the soft methods: the sum of the models' votes on each sample, from which its ignorance follows.
 
-    The state depends only on the initial weights, and on the rewards and model weights applied so far: two agents that
-    apply the same ones have the same state, bit for bit.
+    With two classes a sample has one vote, that for the true class. With more it has one for every class, the true
+    class first. So the state needs no labels.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_samples,)
+    votes : ndarray of shape (n_samples,), or (n_samples, n_classes)
         The sum of model weight times reward over the kept models.
-    n_classes : int
-        At least two.
     log_start : ndarray of shape (n_samples,) or None
-        The logarithms of the initial weights.
+        The logarithms of the initial weights; None if all are equal.
     loss : {"logistic", "exponential"}
         The loss to lower (see :mod:`assistlearn.core.loss`).
-    shrinkage : float
-        The share of the best model weight that a model gets in the first round; at most one.
-    later_shrinkage : float or None
-        The same share in later rounds; None if it does not change.
-    round : int
-        The number of the round.
+    shrinkage, later_shrinkage : float, float or None
+        The share of the best model weight that a model gets in the first round, and in later ones (None: the same). It
+        is at most one, so that no turn raises the loss.
 
     Examples
     --------
-    >>> from assistlearn.core.quantise import quantise
+    >>> from assistlearn.core.quantise import quantise, quantise_vectors
     >>> state = SoftState.start(4, n_classes=2, loss="exponential", shrinkage=1.0)
     >>> reward = quantise(np.array([1.0, 1.0, 1.0, -1.0]), bits=8)
     >>> verdict = state.judge(reward)
     >>> round(verdict.model_weight, 3), verdict.mean_reward
     (1.099, 0.75)
-    >>> state.apply(reward, verdict.model_weight)
-    >>> state.ignorance().round(3)
-    array([0.167, 0.167, 0.167, 0.5  ])
-    """
-
-    scores: Floats
-    n_classes: int
-    log_start: Floats | None
-    loss: str
-    shrinkage: float
-    later_shrinkage: float | None = None
-    round: int = 1
-
-    @classmethod
-    def start(
-        cls,
-        n_samples: int,
-        n_classes: int,
-        sample_weight: Floats | None = None,
-        *,
-        loss: str,
-        shrinkage: float,
-        later_shrinkage: float | None = None,
-    ) -> SoftState:
-        """Return the state before the first turn."""
-        log_start = None if sample_weight is None else start(n_samples, sample_weight)
-        return cls(np.zeros(n_samples), n_classes, log_start, loss, shrinkage, later_shrinkage)
-
-    def beginning(self) -> SoftState:
-        """Return a copy of this state as it was before the first turn."""
-        return replace(self, scores=np.zeros_like(self.scores))
-
-    def part(self, rows: NDArray[Any]) -> SoftState:
-        """Return a copy of the state for these samples alone (positions, or a mask).
-
-        >>> state = SoftState.start(3, n_classes=2, loss="logistic", shrinkage=1.0)
-        >>> state.part(np.array([0, 2])).ignorance()
-        array([0.5, 0.5])
-        """
-        log_start = None if self.log_start is None else self.log_start[rows].copy()
-        return replace(self, scores=self.scores[rows].copy(), log_start=log_start)
-
-    def begin_round(self, number: int = 1) -> None:
-        """Note the number of the round: it decides which share of its best weight a model gets."""
-        self.round = number
-
-    @property
-    def step(self) -> float:
-        """The share of its best weight that a model gets in this round."""
-        later = self.shrinkage if self.later_shrinkage is None else self.later_shrinkage
-        return self.shrinkage if self.round == 1 else later
-
-    def without(self, said: Floats) -> SoftState:
-        """Return a copy of this state from which a part of its scores is taken out."""
-        return replace(self, scores=self.scores - said)
-
-    def ignorance(self) -> Floats:
-        """Return the ignorance of the samples, which sums to one (a new array)."""
-        logs = LOSSES[self.loss].log_ignorance(self.scores, self.n_classes)
-        if self.log_start is not None:
-            logs += self.log_start
-        return ignorance_of(logs, out=logs)
-
-    def judge(
-        self, reward: SoftReward, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
-    ) -> Verdict:
-        """Return what a model with this reward is worth, without changing the state.
-
-        Its mean reward is the share of the ignorance on which it finds the truth more likely than chance. It counts as
-        perfect if it is equally sure of the truth everywhere, so that no sample's ignorance changes relative to
-        another's.
-
-        Parameters
-        ----------
-        reward : SoftReward
-            How sure the model is of the truth; zero where the agent abstains.
-        ignorance : ndarray, optional
-            The present ignorance, if it is known; it is computed by default.
-        held : ndarray of bool, optional
-            The samples that the agent holds; it is judged on those alone.
-        overwrite : bool, default=False
-            As in :class:`~assistlearn.core.state.State`; makes no difference here.
-        """
-        present = self.ignorance() if ignorance is None else ignorance
-        counting = present > 0.0 if held is None else held & (present > 0.0)
-        levels = reward.levels[counting]
-        if len(levels) == 0:
-            return Verdict(0.0, 0.0, False)
-        values = reward.values()
-        cap = self._cap(values, len(levels))
-        best = best_weight(LOSSES[self.loss], self.log_start, self.scores, values, self.n_classes, cap)
-        right = reward.levels > 0
-        known = 1.0 if held is None else sum_where(present, held)
-        share = sum_where(present, right if held is None else right & held) / known
-        model_weight = self.step * best
-        same = bool(levels[0] > 0 and (levels == levels[0]).all())
-        return Verdict(model_weight, min(share, 1.0), same, self._gain(values, model_weight))
-
-    def vectors(self) -> list[Floats | None]:
-        """Return the arrays that change in a run. :meth:`restore` makes the same state from them, bit for bit."""
-        return [self.scores]
-
-    def restore(self, vectors: list[Floats | None]) -> None:
-        """Replace the arrays of this state by the :meth:`vectors` of another replica."""
-        (scores,) = vectors
-        assert scores is not None
-        self.scores = scores
-
-    def class_votes(self, codes: Codes) -> Floats:
-        """Return the votes for both classes (``n x 2``), from the scores and the codes of the true classes.
-
-        >>> SoftState(np.array([1.0, 2.0]), 2, None, "logistic", 1.0).class_votes(np.array([0, 1]))
-        array([[ 1., -1.],
-               [-2.,  2.]])
-        """
-        of_truth = self.scores[:, np.newaxis]
-        return np.where(np.arange(2) == codes[:, np.newaxis], of_truth, -of_truth)
-
-    def initial_weights(self) -> Floats | None:
-        """Return the initial weights of the samples, scaled to mean one; None if all are equal."""
-        return None if self.log_start is None else ignorance_of(self.log_start) * len(self.log_start)
-
-    def apply(self, reward: SoftReward, model_weight: float) -> None:
-        """Take a kept model into account: where it is sure of the truth, the ignorance falls."""
-        self.scores += np.float64(model_weight) * reward.values()
-
-    def _gain(self, values: Floats, model_weight: float) -> float:
-        """Return by how much the mean loss falls. Samples count by their initial weights."""
-        if model_weight <= 0.0:
-            return 0.0
-        loss = LOSSES[self.loss]
-        fall = loss.value(self.scores, self.n_classes)
-        fall -= loss.value(self.scores + model_weight * values, self.n_classes)
-        if self.log_start is None:
-            return float(fall.mean())
-        start = np.exp(self.log_start - self.log_start.max())
-        return float((start * fall).sum() / start.sum())
-
-    def _cap(self, values: Floats, n_counting: int) -> float:
-        """Return the largest weight. With it, no model votes louder than a perfect model that answers with labels."""
-        return weight.perfect_model_weight(n_counting, self.n_classes) / float(np.abs(values).max(initial=1e-12))
-
-
-# The state of a run in the soft methods with more than two classes: the sum of the models' votes.
-
-
-@dataclass
-class VectorState:
-    """Each sample's votes for all classes, the true class first. Its ignorance follows from them.
-
-    The state depends only on the initial weights, and on the rewards and model weights applied so far: two agents that
-    apply the same ones have the same state, bit for bit. It needs no labels: every reward has the truth in its first
-    column (:mod:`assistlearn.core.state`).
-
-    Parameters
-    ----------
-    votes : ndarray of shape (n_samples, n_classes)
-        The sum of model weight times reward over the kept models.
-    n_classes : int
-        More than two. For two classes, see :class:`~assistlearn.core.state.SoftState`.
-    log_start : ndarray of shape (n_samples,) or None
-        The logarithms of the initial weights.
-    loss : {"logistic", "exponential"}
-        The loss to lower (see :mod:`assistlearn.core.loss`).
-    shrinkage : float
-        The share of the best model weight that a model gets in the first round; at most one, so that no turn raises
-        the loss.
-    later_shrinkage : float or None
-        The same share in later rounds; None if it does not change.
-    round : int
-        The number of the round.
-
-    Examples
-    --------
-    >>> from assistlearn.core.quantise import quantise_vectors
-    >>> state = VectorState.start(4, n_classes=3, loss="logistic", shrinkage=1.0)
-    >>> reward = quantise_vectors(np.array([[1.0, 0.0, 0.0]] * 3 + [[0.0, 1.0, 0.0]]), bits=8)
-    >>> verdict = state.judge(reward)
+    >>> state = SoftState.start(4, n_classes=3, loss="logistic", shrinkage=1.0)
+    >>> verdict = state.judge(quantise_vectors(np.array([[1.0, 0.0, 0.0]] * 3 + [[0.0, 1.0, 0.0]]), bits=8))
     >>> round(verdict.model_weight, 3), verdict.mean_reward, round(verdict.gain, 3)
     (1.792, 0.75, 0.363)
-    >>> state.apply(reward, verdict.model_weight)
-    >>> state.ignorance().round(3)
-    array([0.154, 0.154, 0.154, 0.538])
     """
 
     votes: Floats
@@ -555,22 +283,15 @@ class VectorState:
         loss: str,
         shrinkage: float,
         later_shrinkage: float | None = None,
-    ) -> VectorState:
-        """Return the state before the first turn."""
-        log_start = None if sample_weight is None else start(n_samples, sample_weight)
-        return cls(np.zeros((n_samples, n_classes)), n_classes, log_start, loss, shrinkage, later_shrinkage)
+    ) -> SoftState:
+        log_start = None if sample_weight is None else ig.start(n_samples, sample_weight)
+        votes = np.zeros(n_samples if n_classes == 2 else (n_samples, n_classes))
+        return cls(votes, n_classes, log_start, loss, shrinkage, later_shrinkage)
 
-    def beginning(self) -> VectorState:
-        """Return a copy of this state as it was before the first turn."""
+    def beginning(self) -> SoftState:
         return replace(self, votes=np.zeros_like(self.votes))
 
-    def part(self, rows: NDArray[Any]) -> VectorState:
-        """Return a copy of the state for these samples alone (positions, or a mask).
-
-        >>> state = VectorState.start(3, n_classes=3, loss="logistic", shrinkage=1.0)
-        >>> state.part(np.array([0, 2])).ignorance()
-        array([0.5, 0.5])
-        """
+    def part(self, rows: NDArray[Any]) -> SoftState:
         log_start = None if self.log_start is None else self.log_start[rows].copy()
         return replace(self, votes=self.votes[rows].copy(), log_start=log_start)
 
@@ -584,38 +305,26 @@ class VectorState:
         later = self.shrinkage if self.later_shrinkage is None else self.later_shrinkage
         return self.shrinkage if self.round == 1 else later
 
-    def without(self, said: Floats) -> VectorState:
+    def without(self, said: Floats) -> SoftState:
         """Return a copy of this state from which a part of its votes is taken out."""
         return replace(self, votes=self.votes - said)
 
     def ignorance(self) -> Floats:
-        """Return the ignorance of the samples, which sums to one (a new array)."""
         logs = np.empty(len(self.votes))
         for block in blocks(len(logs)):
-            logs[block] = VECTOR_LOSSES[self.loss].log_ignorance(self.votes[block])
+            logs[block] = LOSSES[self.loss].log_ignorance(self.votes[block])
         if self.log_start is not None:
             logs += self.log_start
         return ignorance_of(logs, out=logs)
 
     def judge(
-        self, reward: ScoreVectors, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
+        self, reward: SoftReward, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
     ) -> Verdict:
         """Return what a model with this reward is worth, without changing the state.
 
-        Its mean reward is the share of the ignorance on which it finds the truth likelier than any other class. It
-        counts as perfect if it is always right and says the same about every sample. No sample's ignorance then changes
-        relative to another's.
-
-        Parameters
-        ----------
-        reward : ScoreVectors
-            How likely the model finds every class, the truth first; all zero where the agent abstains.
-        ignorance : ndarray, optional
-            The present ignorance, if it is known; it is computed by default.
-        held : ndarray of bool, optional
-            The samples that the agent holds; it is judged on those alone.
-        overwrite : bool, default=False
-            As in :class:`~assistlearn.core.state.State`; makes no difference here.
+        It is right where it finds the truth more likely than chance or, with more classes, than any other class. It
+        counts as perfect if it is always right and says the same about every sample: no sample's ignorance then changes
+        relative to another's. No model votes louder than a perfect model that answers with labels.
         """
         present = self.ignorance() if ignorance is None else ignorance
         counting = present > 0.0 if held is None else held & (present > 0.0)
@@ -623,50 +332,89 @@ class VectorState:
         if len(levels) == 0:
             return Verdict(0.0, 0.0, False)
         values = reward.values()
-        cap = weight.perfect_model_weight(len(levels), self.n_classes) / float(np.abs(values).max(initial=1e-12))
-        best = best_vector_weight(VECTOR_LOSSES[self.loss], self._start(), self.votes, values, cap)
+        cap = ig.perfect_model_weight(len(levels), self.n_classes) / float(np.abs(values).max(initial=1e-12))
+        model_weight = self.step * best_weight(LOSSES[self.loss], self.log_start, self.votes, values, cap)
         found = right(reward)
         known = 1.0 if held is None else sum_where(present, held)
         share = sum_where(present, found if held is None else found & held) / known
-        model_weight = self.step * best
         same = bool(found[counting].all() and (levels == levels[0]).all())
         return Verdict(model_weight, min(share, 1.0), same, self._gain(values, model_weight))
 
     def vectors(self) -> list[Floats | None]:
-        """Return the arrays that change in a run. :meth:`restore` makes the same state from them, bit for bit."""
         return [self.votes]
 
     def restore(self, vectors: list[Floats | None]) -> None:
-        """Replace the arrays of this state by the :meth:`vectors` of another replica."""
         (votes,) = vectors
         assert votes is not None
         self.votes = votes
 
     def class_votes(self, codes: Codes) -> Floats:
-        """Return the votes in the order of the classes (``n x K``), given the codes of the true classes."""
-        return in_order(self.votes, codes)
+        """Return the votes for all classes, ``n x K``, given the codes of the true ones."""
+        return by_class(self.votes, codes)
 
     def initial_weights(self) -> Floats | None:
         """Return the initial weights of the samples, scaled to mean one; None if all are equal."""
         return None if self.log_start is None else ignorance_of(self.log_start) * len(self.log_start)
 
-    def apply(self, reward: ScoreVectors, model_weight: float) -> None:
+    def apply(self, reward: SoftReward, model_weight: float) -> None:
         """Take a kept model into account: where it is sure of the truth, the ignorance falls."""
         self.votes += np.float64(model_weight) * reward.values()
 
-    def mean_loss(self) -> float:
-        """Return the mean loss of a sample, by the initial weights. No kept turn raises it."""
-        return self._mean(VECTOR_LOSSES[self.loss].value(self.votes))
-
     def _gain(self, values: Floats, model_weight: float) -> float:
-        """Return by how much the mean loss falls."""
+        """Return by how much the mean loss falls. Samples count by their initial weights."""
         if model_weight <= 0.0:
             return 0.0
-        return self.mean_loss() - self._mean(VECTOR_LOSSES[self.loss].value(self.votes + model_weight * values))
+        loss, start = LOSSES[self.loss], None if self.log_start is None else initial_weights(self.log_start)
 
-    def _mean(self, losses: Floats) -> float:
-        start = self._start()
-        return float(losses.mean()) if start is None else float((start * losses).sum() / start.sum())
+        def mean(losses: Floats) -> float:
+            return float(losses.mean()) if start is None else float((start * losses).sum() / start.sum())
 
-    def _start(self) -> Floats | None:
-        return None if self.log_start is None else np.exp(self.log_start - self.log_start.max())
+        before, after = loss.value(self.votes), loss.value(self.votes + model_weight * values)
+        if self.votes.ndim == 1:  # the mean of the falls, or the fall of the means: they differ in the last digits
+            return mean(before - after)
+        return mean(before) - mean(after)
+
+
+# Votes for all classes, rotated to begin with that for the true class: one rule fits every sample.
+
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+def truth_first(vectors: NDArray[Number], codes: Codes) -> NDArray[Number]:
+    """Return each row rotated so that it begins with the true class. The other classes follow in cyclic order.
+
+    >>> truth_first(np.array([[10, 11, 12], [20, 21, 22]]), np.array([1, 0]))
+    array([[11, 12, 10],
+           [20, 21, 22]])
+    """
+    return _rotated(vectors, codes)
+
+
+def in_order(vectors: NDArray[Number], codes: Codes) -> NDArray[Number]:
+    """Undo :func:`truth_first`: return the rows with their classes in the original order.
+
+    >>> in_order(np.array([[11, 12, 10], [20, 21, 22]]), np.array([1, 0]))
+    array([[10, 11, 12],
+           [20, 21, 22]])
+    """
+    return _rotated(vectors, -codes.astype(np.int64))
+
+
+def by_class(votes: Floats, codes: Codes) -> Floats:
+    """Return votes for all classes, ``n x K``, from those for the true class of two, or from those with it first.
+
+    >>> by_class(np.array([1.0, 2.0]), np.array([0, 1]))
+    array([[ 1., -1.],
+           [-2.,  2.]])
+    """
+    if votes.ndim == 2:
+        return in_order(votes, codes)
+    of_truth = votes[:, np.newaxis]
+    return np.where(np.arange(2) == codes[:, np.newaxis], of_truth, -of_truth)
+
+
+def _rotated(vectors: NDArray[Number], by: NDArray[Any]) -> NDArray[Number]:
+    n_classes = vectors.shape[1]
+    columns = (np.arange(n_classes) + by.astype(np.int64)[:, np.newaxis]) % n_classes
+    return np.take_along_axis(vectors, columns, axis=1)

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from assistlearn.types import Codes, Floats, Said
 
-# Votes: from the models' answers to one score per class.
-#
 # A model that answers class :math:`k` votes with the paper's label code, 1 at :math:`k` and :math:`-1/(K-1)`
 # elsewhere, times its model weight. Votes of one sample sum to zero over the classes.
 
@@ -34,11 +32,7 @@ def add_vote(scores: Floats, codes: Codes, model_weight: float) -> None:
 
 
 def winners(scores: Floats) -> NDArray[np.intp]:
-    """Return the class code with the highest score of each sample, the first among equals.
-
-    >>> winners(np.array([[0.1, 0.3], [0.2, 0.2]]))
-    array([1, 0])
-    """
+    """Return the class code with the highest score of each sample, the first among equals."""
     codes: NDArray[np.intp] = scores.argmax(axis=1)
     return codes
 
@@ -63,12 +57,7 @@ def probabilities(scores: Floats) -> Floats:
 
 
 def scores_of(probabilities: Floats) -> Floats:
-    """Return the centred scores that represent these probabilities: the inverse of :func:`probabilities`.
-
-    >>> p = np.array([[0.2, 0.5, 0.3]])
-    >>> bool(np.allclose(globals()["probabilities"](scores_of(p)), p))
-    True
-    """
+    """Return the centred scores that represent these probabilities: the inverse of :func:`probabilities`."""
     n_classes = probabilities.shape[1]
     logs: Floats = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
     if n_classes == 2:  # exact negatives, as every sum of them is
@@ -85,10 +74,6 @@ def majority_votes(scores: Mapping[str, Floats], total_weights: Mapping[str, flo
     ``scores`` are the agents' own weighted votes, and ``total_weights`` the sums of their model weights. An agent does
     not vote if it has no model, nor on a sample on which its votes are all zero. The small parts are the agents' own
     votes, scaled so that together they are at most half a vote. They can break a tie, but never overturn a majority.
-
-    >>> votes = majority_votes({"a": np.array([[1.0, -1.0]]), "b": np.array([[-2.0, 2.0]])}, {"a": 2.0, "b": 2.0})
-    >>> sum(votes.values())
-    array([[-0.125,  0.125]])
     """
     whole = sum(total_weights.values())
     out = {}
@@ -102,11 +87,7 @@ def majority_votes(scores: Mapping[str, Floats], total_weights: Mapping[str, flo
 
 
 def vote_shares(scores: Floats, n_agents: int) -> Floats:
-    """Return the share of a majority vote that each class has, from the sum of :func:`majority_votes`.
-
-    >>> vote_shares(np.array([[2.5, -2.5]]), n_agents=2)
-    array([[1., 0.]])
-    """
+    """Return the share of a majority vote that each class has, from the sum of :func:`majority_votes`."""
     n_classes = scores.shape[1]
     whole = n_agents + 0.5
     out: Floats = ((n_classes - 1) * scores / whole + 1.0) / n_classes
@@ -115,10 +96,8 @@ def vote_shares(scores: Floats, n_agents: int) -> Floats:
     return out
 
 
-# Confidence: what a model with class probabilities says, in the units of a vote.
-#
-# With probabilities :math:`p` a model votes :math:`h_k = \frac{K}{K-1}(\log p_k - \overline{\log p})`. Votes of one
-# sample sum to zero, like those of the label code. A vote of weight one represents :math:`p` itself
+# With class probabilities :math:`p` a model votes :math:`h_k = \frac{K}{K-1}(\log p_k - \overline{\log p})`. Votes of
+# one sample sum to zero, like those of the label code. A vote of weight one represents :math:`p` itself
 # (:func:`assistlearn.core.votes.probabilities`).
 #
 # With two classes, the other agents are told one number per sample: the log-odds of the true class :math:`y`, compared
@@ -138,11 +117,7 @@ LEAST = 0.01
 
 
 def clipped(probabilities: Floats) -> Floats:
-    """Raise probabilities below :data:`LEAST` to it, and return them scaled so that they sum to one again.
-
-    >>> clipped(np.array([[1.0, 0.0, 0.0]])).round(4)
-    array([[0.9804, 0.0098, 0.0098]])
-    """
+    """Raise probabilities below :data:`LEAST` to it, and return them scaled so that they sum to one again."""
     out: Floats = np.maximum(probabilities, LEAST)
     out /= out.sum(axis=1, keepdims=True)
     return out
@@ -185,13 +160,7 @@ def heights(said: Said, n_classes: int) -> Floats:
 
 
 def score_of_truth(said: Said, codes: Codes, n_classes: int) -> Floats:
-    """Return how sure a model is of the true class of each sample.
-
-    >>> score_of_truth(np.array([[0.8, 0.2], [0.5, 0.5]]), np.array([0, 0]), 2).round(3)
-    array([1.386, 0.   ])
-    >>> score_of_truth(np.array([1, 2]), np.array([1, 1]), 3)
-    array([ 1. , -0.5])
-    """
+    """Return how sure a model is of the true class of each sample."""
     if said.ndim == 1:
         return np.where(said == codes, 1.0, -1.0 / (n_classes - 1))
     truth = clipped(said.astype(np.float64, copy=False))[np.arange(len(codes)), codes]
@@ -200,13 +169,7 @@ def score_of_truth(said: Said, codes: Codes, n_classes: int) -> Floats:
 
 
 def add_answers(scores: Floats, said: Said, model_weight: float) -> None:
-    """Add a model's weighted vote to ``scores`` (n x K), in place: from its class codes, or from its probabilities.
-
-    >>> scores = np.zeros((1, 2))
-    >>> add_answers(scores, np.array([[0.8, 0.2]]), 0.5)
-    >>> scores.round(3)
-    array([[ 0.693, -0.693]])
-    """
+    """Add a model's weighted vote to ``scores`` (n x K), in place: from its class codes, or from its probabilities."""
     if said.ndim == 1:
         add_vote(scores, cast(Codes, said), model_weight)
     else:

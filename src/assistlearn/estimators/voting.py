@@ -173,7 +173,7 @@ class VotesMixin:
         """Return each agent's own votes; with a learned combination, its part of the decision.
 
         The votes of all agents but the first are rounded as in messages: to 16 bits, or 8 with ``method="soft"``
-        (:meth:`assistlearn.methods.method.Method.told_votes`).
+        (:meth:`assistlearn.methods.method.Method.released_votes`).
 
         Parameters
         ----------
@@ -325,7 +325,7 @@ class VotesMixin:
                 scores = np.zeros(shape)
                 there = np.flatnonzero(held)
                 scores[there] = agent.scores(take_rows(own, there), len(there), shape[1], method)
-            heard = method.heard_votes(scores, agent.total_weight) if shape[1] > 1 else scores
+            heard = method.received_votes(scores, agent.total_weight) if shape[1] > 1 else scores
             out[name] = Votes(heard, agent.total_weight)
         return out
 
@@ -368,7 +368,7 @@ class VotesMixin:
             while pending and pending[0][0] == round:
                 _, name = pending.pop(0)
                 said[name] = _with_next(answers[name], said[name], rows[name], methods[name])
-            heard = {name: Votes(methods[name].heard_votes(*own), own.weight) for name, own in said.items()}
+            heard = {name: Votes(methods[name].received_votes(*own), own.weight) for name, own in said.items()}
             last = self.combination_ is None or round == self.n_rounds_
             learned = self.combination_ if last else self._by_round[round - 1]
             numbers = self._own_numbers_of(X) if last else None

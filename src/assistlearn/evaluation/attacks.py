@@ -1,4 +1,4 @@
-"""Attacks on what is released: how well columns, labels and membership can be inferred."""
+"""An attack on what is released: how well columns can be inferred from it."""
 
 from __future__ import annotations
 
@@ -17,36 +17,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from assistlearn.core import Reward, ScoreVectors, SoftReward
-from assistlearn.core.labels import chances, kept_share
 from assistlearn.core.people import means_and_errors
 from assistlearn.core.state import in_order
 from assistlearn.types import Bools, Codes, Floats
-
-# How many bits a column holds about a sample: the empirical entropy of its values.
-
 
 BINS = 32
 """If a column has more different numbers than this, they are divided into this many bins of about equal counts."""
 
 
 def column_entropy(values: NDArray[Any]) -> float:
-    """Return the empirical entropy of a column in bits; a missing value counts as one more value.
+    """Return the empirical entropy of a column in bits; a missing value (NaN or None) counts as one more value.
 
     Categories are counted one by one, and so are numbers if there are at most :data:`BINS` different ones. Other
     numbers are divided into :data:`BINS` bins of equal counts. So a column of numbers without gaps holds at most five
     bits, however many digits the numbers have; with gaps at most log2(33), or 5.04.
 
-    Parameters
-    ----------
-    values : ndarray
-        Numbers (NaN: missing) or text (None: missing).
-
-    Examples
-    --------
-    >>> column_entropy(np.array([0.0, 1.0, 0.0, 1.0]))
-    1.0
-    >>> round(column_entropy(np.arange(10_000.0)), 2)
-    5.0
     >>> column_entropy(np.array(["a", "b", "c", None], dtype=object))
     2.0
     """
@@ -67,9 +52,6 @@ def _entropy(values: NDArray[Any]) -> float:
     counts = np.unique(values, return_counts=True)[1]
     shares = counts / max(counts.sum(), 1)
     return max(float(-(shares * np.log2(shares)).sum()), 0.0)
-
-
-# What an attacker guesses about a column: a question with two answers, for numbers as well as for other values.
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,18 +83,9 @@ def target_of(values: NDArray[Any]) -> Target | None:
     the samples more evenly). Of two different numbers, it guesses which is the larger. Of other values, it guesses
     which is the most frequent value.
 
-    Parameters
-    ----------
-    values : ndarray
-        Numbers (NaN: missing) or text (None: missing).
-
-    Examples
-    --------
     >>> target = target_of(np.array([3.0, 1.0, 2.0, 8.0]))
     >>> target.what, target.positive.tolist()
     ('above the median', [True, False, False, True])
-    >>> target_of(np.array(["a", "b", "a", None], dtype=object)).positive.tolist()
-    [True, False, True, False]
     """
     numeric = values.dtype.kind in "fiub"
     present = np.isfinite(values.astype(float)) if numeric else np.array([value is not None for value in values])
@@ -138,11 +111,9 @@ def _upper_half(numbers: Floats, present: Bools) -> Bools:
     return min((above, beyond), key=lambda upper: abs(np.count_nonzero(upper) - half))
 
 
-# An attacker's model: fitted to the samples whose answer it knows, it says how likely the answer is for others.
-#
-# The attacker tries a linear model, a forest and small boosted trees, and chooses the best by cross-validation on the
-# samples that it knows. In the same way it chooses the best view of the samples: with the transcript, or without. So a
-# transcript that says nothing does no harm.
+# The attacker fits models to the samples whose answer it knows. It tries a linear model, a forest and small boosted
+# trees, and chooses the best by cross-validation on the samples that it knows. In the same way it chooses the best view
+# of the samples: with the transcript, or without. So a transcript that says nothing does no harm.
 
 
 FOLDS = 3
@@ -154,14 +125,9 @@ LEAST_OF_A_KIND = 2
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """How likely the answer is for each sample asked about, and how good the guess seemed on known samples.
+    """How likely the answer is for each sample asked about, on any scale, and how good the guess seemed.
 
-    Attributes
-    ----------
-    scores : ndarray
-        How likely the answer is, on any scale.
-    seemed : float
-        The area under the curve by cross-validation on the known samples; one half for a blind guess.
+    ``seemed`` is the area under the curve by cross-validation on the known samples; one half for a blind guess.
     """
 
     scores: Floats
@@ -171,18 +137,8 @@ class Guess:
 def better_guess(before: Guess | None, view: Floats, known: Any, answers: Bools, asked: Any, seed: int) -> Guess:
     """Return the best guess from what the attacker has, or the guess before where that seems as good or better.
 
-    Parameters
-    ----------
-    before : Guess or None
-        A guess from a smaller view; None for a blind guess.
-    view : ndarray of shape (n_samples, any)
-        What the attacker has about each sample.
-    known, asked : ndarray of int
-        The samples whose answers it knows, and those it guesses.
-    answers : ndarray of bool
-        The answers of the known samples.
-    seed : int
-        The seed of the folds and the trees.
+    ``view`` is what it has about each sample, ``known`` the samples whose ``answers`` it knows, and ``asked`` those
+    that it guesses.
     """
     best = before or Guess(np.zeros(len(asked)), 0.5)
     tried = [(_cross_validated(model, view[known], answers, seed), model) for model in _models(view, answers, seed)]
@@ -193,11 +149,7 @@ def better_guess(before: Guess | None, view: Floats, known: Any, answers: Bools,
 
 
 def auc(scores: Floats, positive: Bools) -> float:
-    """Return the area under the curve: how often a positive sample has the higher score of two; ties count half.
-
-    >>> auc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([False, False, True, True]))
-    0.875
-    """
+    """Return the area under the curve: how often a positive sample has the higher score of two; ties count half."""
     n_positive = int(np.count_nonzero(positive))
     n_negative = len(positive) - n_positive
     if not n_positive or not n_negative:
@@ -237,8 +189,6 @@ def _likely(model: Any, X: Floats) -> Floats:
     return likely
 
 
-# What a reward says about a sample, as numbers that an attacker learns from: how much a model favours each class.
-#
 # With the labels, a reward can be turned into classes. If a model was wrong and there are two classes, it answered the
 # other class. So the numbers speak of classes, not of right and wrong.
 
@@ -246,17 +196,6 @@ def _likely(model: Any, X: Floats) -> Floats:
 def said_of_classes(reward: Reward, codes: Codes, n_classes: int) -> Floats:
     """Return what a reward says about each sample: with two classes one number (for the second), else one per class.
 
-    Parameters
-    ----------
-    reward : ndarray of bool, or SoftReward
-        The reward as it was released.
-    codes : ndarray of shape (n_samples,)
-        The labels that it is about.
-    n_classes : int
-        The number of classes.
-
-    Examples
-    --------
     >>> said_of_classes(np.array([True, False]), np.array([1, 1]), 2)
     array([[ 1.],
            [-1.]])
@@ -266,48 +205,27 @@ def said_of_classes(reward: Reward, codes: Codes, n_classes: int) -> Floats:
     """
     if isinstance(reward, ScoreVectors):
         return in_order(reward.values(), codes)
-    if isinstance(reward, SoftReward):
-        return _for_the_second(reward.values(), codes)
     if n_classes == 2:
-        return _for_the_second(np.where(reward, 1.0, -1.0), codes)
-    return _answers(reward, codes, n_classes)
+        towards_truth = reward.values() if isinstance(reward, SoftReward) else np.where(reward, 1.0, -1.0)
+        return np.where(codes == 1, towards_truth, -towards_truth)[:, np.newaxis]
+    assert not isinstance(reward, SoftReward)
+    truth = np.eye(n_classes)[codes]  # where the model was wrong, any other class was the answer
+    return np.where(reward[:, np.newaxis], truth, (1.0 - truth) / (n_classes - 1))
 
 
 def of_labels(codes: Codes, n_classes: int) -> Floats:
-    """Return labels as columns of zeros and ones: one column if there are two classes, else one for each class.
-
-    >>> of_labels(np.array([0, 1]), 2).tolist(), of_labels(np.array([0, 2]), 3).tolist()
-    ([[0.0], [1.0]], [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    """
+    """Return labels as columns of zeros and ones: one column if there are two classes, else one for each class."""
     numbers: Floats = np.eye(n_classes)[codes]
     return numbers[:, 1:] if n_classes == 2 else numbers
 
 
 def beside(parts: Sequence[Floats], n_samples: int) -> Floats:
-    """Return the columns of all parts in one array, without columns that have the same value for every sample.
-
-    >>> beside([np.array([[1.0, 2.0], [1.0, 3.0]])], 2)
-    array([[2.],
-           [3.]])
-    """
+    """Return the columns of all parts in one array, without columns that have the same value for every sample."""
     columns: Floats = np.column_stack([np.zeros((n_samples, 0)), *parts])
     known = np.isfinite(columns)
     low, high = (f(np.where(known, columns, at), axis=0) for f, at in ((np.min, np.inf), (np.max, -np.inf)))
     differs = (low < high) | (known.any(axis=0) & ~known.all(axis=0))
     return columns[:, differs]
-
-
-def _for_the_second(towards_truth: Floats, codes: Codes) -> Floats:
-    return np.where(codes == 1, towards_truth, -towards_truth)[:, np.newaxis]
-
-
-def _answers(right: Bools, codes: Codes, n_classes: int) -> Floats:
-    """Return how likely each class was the answer: the label where the model was right, else any other class."""
-    truth = np.eye(n_classes)[codes]
-    return np.where(right[:, np.newaxis], truth, (1.0 - truth) / (n_classes - 1))
-
-
-# Attribute inference: how well an attacker guesses a column if it knows the values of a share of the samples.
 
 
 LEAST_KNOWN = 10
@@ -321,16 +239,12 @@ SHARES = (0.01, 0.05, 0.3)
 
 @dataclass(frozen=True)
 class Inferred:
-    """How well a column was guessed, as means over repeats with their standard errors.
-
-    After a single repeat the errors are infinite.
+    """How well a column was guessed, as means over repeats with their standard errors; infinite after a single one.
 
     Attributes
     ----------
     share : float
-        For which share of the samples the attacker knew the column.
-    n_known : int
-        How many samples these were.
+        For which share of the samples the attacker knew the column; they are ``n_known`` samples.
     auc, auc_error : float
         With the transcript: the area under the curve on samples that it did not know. One half is a blind guess.
     without, without_error : float
@@ -358,10 +272,8 @@ def attribute_inference(
     ----------
     target : Target
         The column.
-    has : ndarray of shape (n_samples, any)
-        What the attacker has anyway: labels, columns of its own.
-    transcript : ndarray of shape (n_samples, any)
-        What was released about each sample.
+    has, transcript : ndarray of shape (n_samples, any)
+        What the attacker has anyway (labels, columns of its own), and what was released about each sample.
     share : float
         The share of the samples whose values the attacker knows.
     seeds : sequence of int
@@ -369,7 +281,6 @@ def attribute_inference(
 
     Examples
     --------
-    >>> from assistlearn.evaluation.attacks import target_of
     >>> rng = np.random.default_rng(0)
     >>> column, labels = rng.normal(size=1_000), rng.normal(size=(1_000, 1))
     >>> found = attribute_inference(target_of(column), labels, column[:, np.newaxis], 0.1, [0, 1])
@@ -448,159 +359,3 @@ def _rank(scores: Floats, target: Target, asked: NDArray[np.intp]) -> float:
     if target.numbers is None or np.ptp(scores) == 0.0:
         return 0.0
     return float(spearmanr(scores, target.numbers[asked]).statistic)
-
-
-# Label inference: how well an attacker guesses true labels from randomised ones, their epsilon and its own columns.
-
-
-FOLDS_of_label_inference = 3
-SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)
-LEAST = 1e-3
-"""The least probability of a class. Where noise was corrected, a number below zero can come out."""
-
-
-@dataclass(frozen=True)
-class InferredLabels:
-    """How well labels were guessed.
-
-    Attributes
-    ----------
-    auc : float
-        Area under the curve of the best guess; with more than two classes the mean over classes, each against the rest.
-    columns_alone : float
-        The same for a guess from the columns only, by a model that was fitted to other samples' randomised labels: what
-        is said about the population, and not about this sample.
-    right : float
-        The share of the samples whose most likely class is the true one.
-    """
-
-    auc: float
-    columns_alone: float
-    right: float
-
-
-def response_table(n_classes: int, epsilon: float) -> Floats:
-    """Return how likely each label is told (columns) for each true label (rows), under randomised response.
-
-    >>> response_table(2, np.log(3.0)).round(2)
-    array([[0.75, 0.25],
-           [0.25, 0.75]])
-    """
-    return chances(np.arange(n_classes), kept_share(epsilon, n_classes), n_classes)
-
-
-def label_inference(
-    truth: Codes, told: Codes, n_classes: int, epsilon: float, columns: Floats, seed: int
-) -> InferredLabels:
-    """Return how well an attacker guesses the true labels from the told labels and its own columns.
-
-    Boosted trees and a forest are fitted to the told labels out of fold; the forest is better where noise is strong.
-    The model with the lower log loss is used. Its probabilities are corrected for the noise. Then they are multiplied
-    by how likely the told label is under each class.
-
-    Parameters
-    ----------
-    truth, told : ndarray of int of shape (n_samples,)
-        The true labels, and the labels that were told.
-    n_classes : int
-        The number of classes.
-    epsilon : float
-        The epsilon of the randomised response; infinite where the true labels are told.
-    columns : ndarray of shape (n_samples, any)
-        The attacker's own columns.
-    seed : int
-        The seed of the folds and trees.
-    """
-    table = response_table(n_classes, epsilon)
-    corrected = _corrected(_out_of_fold(columns, told, n_classes, seed), table)
-    posterior = _as_chances(corrected, told, table) * table.T[told]
-    right = float(np.mean(posterior.argmax(axis=1) == truth))
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    return InferredLabels(_macro(posterior, truth), _macro(corrected, truth), right)
-
-
-def _out_of_fold(columns: Floats, told: Codes, n_classes: int, seed: int) -> Floats:
-    """Return how likely each told label is, by the better of some models, none of which has seen the sample."""
-    even = np.full((len(told), n_classes), 1.0 / n_classes)
-    least = int(np.bincount(told)[np.unique(told)].min())
-    if columns.shape[1] == 0 or least < 2:
-        return even
-    tried = [even.copy() for _ in _models_of_label_inference(seed)]
-    folds = StratifiedKFold(min(FOLDS_of_label_inference, least), shuffle=True, random_state=seed)
-    for fit, rest in folds.split(columns, told):
-        for out, model in zip(tried, _models_of_label_inference(seed), strict=True):
-            model.fit(columns[fit], told[fit])
-            out[np.ix_(rest, model.classes_)] = model.predict_proba(columns[rest])
-    return min(tried, key=lambda out: _log_loss(out, told))
-
-
-def _models_of_label_inference(seed: int) -> tuple[Any, Any]:
-    return (
-        HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8, early_stopping=False, random_state=seed),
-        ExtraTreesClassifier(100, min_samples_leaf=20, random_state=seed),
-    )
-
-
-def _log_loss(likely: Floats, told: Codes) -> float:
-    return float(-np.log(np.clip(likely[np.arange(len(told)), told], LEAST, None)).mean())
-
-
-def _corrected(told: Floats, table: Floats) -> Floats:
-    """Return how likely each true label is, given how likely each told one is; with noise also below 0 or above 1."""
-    if np.linalg.cond(table) > 1e6:  # pure noise: it cannot be corrected
-        return told
-    out: Floats = told @ np.linalg.inv(table)
-    return out
-
-
-def _as_chances(corrected: Floats, told: Codes, table: Floats) -> Floats:
-    """Return corrected numbers as probabilities above zero, by the formula that makes the told labels most likely."""
-    steep = [np.exp(slope * (corrected - corrected.max(axis=1, keepdims=True))) for slope in SLOPES]
-    likely = [one / one.sum(axis=1, keepdims=True) for one in (np.clip(corrected, LEAST, None), *steep)]
-    return min(likely, key=lambda one: _log_loss(one @ table, told))
-
-
-def _macro(likely: Floats, truth: Codes) -> float:
-    """Return the area under the curve, with more than two classes the mean over those that there are."""
-    classes = range(1, 2) if likely.shape[1] == 2 else np.unique(truth)
-    return float(np.mean([auc(likely[:, code], truth == code) for code in classes]))
-
-
-# Membership inference: how well an attacker tells from released scores whether a sample was trained on.
-
-
-def membership_inference(
-    members: Bools, scores: Floats, codes: Codes, share: float, seeds: Sequence[int]
-) -> Inferred | None:
-    """Return how well members are told from other samples; an area under the curve of one half: not at all.
-
-    The attacker knows the labels of all samples. It also knows which of a share of the samples are members. It looks at
-    the scores of all classes, at the score of the true class, and at the lead of the true class over the others. Models
-    are surer of samples that they have seen.
-
-    Parameters
-    ----------
-    members : ndarray of bool of shape (n_samples,)
-        Which samples the models were fitted to; the others are new to them.
-    scores : ndarray of shape (n_samples, n_classes)
-        As they were released for prediction.
-    codes : ndarray of shape (n_samples,)
-        The true labels.
-    share : float
-        For which share of the samples the attacker knows whether they are members.
-    seeds : sequence of int
-        One for each repeat.
-    """
-    target = Target("a training sample", members, np.ones(len(members), dtype=bool), None)
-    return attribute_inference(
-        target, of_labels(codes, scores.shape[1]), np.column_stack([scores, _of_the_truth(scores, codes)]), share, seeds
-    )
-
-
-def _of_the_truth(scores: Floats, codes: Codes) -> Floats:
-    """Return the score of the true class, and by how much it leads the best of the others."""
-    rows = np.arange(len(codes))
-    others = scores.copy()
-    others[rows, codes] = -np.inf
-    truth = scores[rows, codes]
-    return np.column_stack([truth, truth - others.max(axis=1)])

@@ -12,90 +12,10 @@ import numpy as np
 from assistlearn.core.votes import winners
 from assistlearn.types import Bools, Codes, Floats
 
-# Correct how sure the likeliest class is, if there are more than two classes.
-#
-# A factor and an offset per class say well which classes are likelier than others. They say less well how often the
-# winner is right: with 26 classes this depends on the scores of all others. So the logarithm of the winner's odds gets
-# a correction :math:`b_0 + b_1 z + b_2 d`, where :math:`z` is that logarithm and :math:`d` is how far the second class
-# is behind. The other classes keep their proportions.
-
-
-PULL_TO_NO_CHANGE = (0.3, 10.0, 10.0)
-"""Penalties on the squares of the three numbers. With few samples, they keep the correction small."""
-
-SUREST = 14.0
-"""Larger odds than ``exp(14)`` count as ``exp(14)``: samples cannot show how to correct them further."""
-
-UNCHANGED = (0.0, 0.0, 0.0)
-
-
-def lowering(odds: Floats, lead: Floats, sureness: tuple[float, float, float]) -> Floats:
-    """Return what to subtract from the exponents of all classes except the winner.
-
-    Parameters
-    ----------
-    odds : array
-        The logarithm of the winner's odds.
-    lead : array of the same shape
-        How far, in the exponent, the second class is behind the winner.
-    sureness : tuple of float
-        The three numbers of the correction.
-
-    Examples
-    --------
-    >>> lowering(np.array([2.0]), np.array([3.0]), (0.5, 0.1, 0.0))
-    array([0.7])
-    """
-    offset, by_odds, by_lead = sureness
-    return offset + by_odds * np.minimum(odds, SUREST) + by_lead * np.minimum(lead, SUREST)
-
-
-def odds_and_lead(behind: Floats) -> tuple[Floats, Floats]:
-    """Return the winner's log-odds and its lead for every sample, from the exponents relative to the winner's.
-
-    >>> odds_and_lead(np.log(np.array([[1.0, 0.25, 0.25]])))
-    (array([0.69314718]), array([1.38629436]))
-    """
-    others = np.partition(behind, -2, axis=1)[:, :-1]  # all but the highest, which is the winner's
-    lead = -others[:, -1]
-    odds = lead - np.log(np.exp(others + lead[:, np.newaxis]).sum(axis=1))
-    return odds, lead
-
-
-def fit_sureness(behind: Floats, right: Bools, counts: Floats) -> tuple[float, float, float]:
-    """Return the correction under which the winners are right as often as they say.
-
-    Parameters
-    ----------
-    behind : array of shape (n_samples, n_classes)
-        Exponents relative to the winner's, by a calibration that was not fitted to the same samples.
-    right : array of bool of shape (n_samples,)
-        Where the winner is the true class.
-    counts : array of shape (n_samples,)
-        How much each sample counts.
-    """
-    from scipy.optimize import minimize  # late, because `show` reads calibrations and must start fast
-
-    odds, lead = odds_and_lead(behind)
-    seen = np.column_stack([np.ones(len(odds)), np.minimum(odds, SUREST), np.minimum(lead, SUREST)])
-    pulls = np.array(PULL_TO_NO_CHANGE)
-
-    def loss_and_slope(change: Floats) -> tuple[float, Floats]:
-        corrected = odds + seen @ change
-        losses = np.logaddexp(0.0, corrected) - right * corrected
-        errors = np.exp(-np.logaddexp(0.0, -corrected)) - right
-        return float(counts @ losses + pulls @ change**2), seen.T @ (counts * errors) + 2.0 * pulls * change
-
-    offset, by_odds, by_lead = minimize(loss_and_slope, np.zeros(3), jac=True, method="L-BFGS-B").x.tolist()
-    return offset, by_odds, by_lead
-
-
-# Calibrate probabilities: rescale scores so that answers are right as often as they say.
-#
 # Each class has a factor and an offset, :math:`p \propto \exp(a_k f_k + b_k)`, fitted to scores of samples that no
-# model has seen. With more than two classes :mod:`assistlearn.evaluation.calibration` then corrects how sure the winner
-# is. The class with the most votes stays the likeliest: no other class may become likelier. One temperature for all
-# classes was worse: answers are too sure for some classes, and not sure enough for others (``bench/calibration``).
+# model has seen. With more than two classes :func:`lowering` then corrects how sure the winner is. The class with the
+# most votes stays the likeliest: no other class may become likelier. One temperature for all classes was worse: answers
+# are too sure for some classes, and not sure enough for others (``bench/calibration``).
 
 
 FLAT = 1.0
@@ -105,8 +25,14 @@ PULL_TO_FORMULA, PULL_TOGETHER, PULL_TO_ZERO = 0.1, 1.0, 1.0
 """Penalties: on the common factor's distance from the method's own formula, on the logarithms of the classes' own
 factors, and on offsets. With few samples, they keep the changes small."""
 
+MOST_LOG = 30.0
+"""The largest absolute value of a factor's logarithm, so that nothing overflows."""
+
 BEHIND = 1e-12
 """The smallest distance, in the exponent, of another class behind the winner."""
+
+UNCHANGED = (0.0, 0.0, 0.0)
+"""No correction of how sure the winner is."""
 
 HOLDOUT, OUT_OF_FOLD = "hold-out samples", "out-of-fold scores"
 """What a calibration may be fitted to."""
@@ -118,16 +44,12 @@ class ScoreCalibration:
 
     Attributes
     ----------
-    factors : tuple of float
-        The factor by which the score of each class is multiplied; positive.
-    offsets : tuple of float
-        The offset that is then added to the score of each class.
+    factors, offsets : tuple of float
+        The factor by which the score of each class is multiplied, positive, and the offset that is then added.
     fitted_to : str
-        The scores that it was fitted to: :data:`HOLDOUT` or :data:`OUT_OF_FOLD`.
-    n_samples : int
-        The number of samples that it was fitted to.
+        The scores that it was fitted to: :data:`HOLDOUT` or :data:`OUT_OF_FOLD`; there were ``n_samples``.
     sureness : tuple of float
-        The correction of how sure the winner is, for :func:`~assistlearn.evaluation.calibration.lowering`.
+        The correction of how sure the winner is, for :func:`lowering`.
     """
 
     factors: tuple[float, ...]
@@ -146,15 +68,10 @@ class ScoreCalibration:
         return cls(factors, offsets, str(kept["fitted_to"]), int(kept["n_samples"]), (offset, by_odds, by_lead))
 
     def probabilities(self, total: Floats) -> Floats:
-        """Return class probabilities.
+        """Return class probabilities from the sum of all votes.
 
-        Parameters
-        ----------
-        total : array of shape (n_samples, n_classes)
-            The sum of all votes. The class with the highest score, the first among equals, stays the likeliest.
+        The class with the highest score, the first among equals, stays the likeliest.
 
-        Examples
-        --------
         >>> ScoreCalibration((0.5, 0.5), (0.0, 0.0), HOLDOUT, 100).probabilities(np.array([[2.0, -2.0]])).round(2)
         array([[0.88, 0.12]])
         """
@@ -225,77 +142,56 @@ def fit_calibration(
 
 
 def _by_class(total: Floats, codes: Codes, counts: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return a factor and an offset for each class."""
     from scipy.optimize import minimize  # late, because `show` reads calibrations and must start fast
 
     n_samples, n_classes = total.shape
     size = float(np.abs(total).mean()) or 1.0
-    lesson = _Lesson(
-        np.ascontiguousarray(total / size),
-        counts[:, np.newaxis] * (codes[:, np.newaxis] == np.arange(n_classes)) + FLAT / (n_samples * n_classes),
-        float(np.log(size * (n_classes - 1) / n_classes)),
+    scores = np.ascontiguousarray(total / size)
+    truths = counts[:, np.newaxis] * (codes[:, np.newaxis] == np.arange(n_classes)) + FLAT / (n_samples * n_classes)
+    formula = float(np.log(size * (n_classes - 1) / n_classes))
+    fitted = minimize(
+        loss_and_slope, np.zeros(1 + 2 * n_classes), (scores, truths, formula), jac=True, method="L-BFGS-B"
     )
-    found = minimize(lesson.loss_and_slope, np.zeros(1 + 2 * n_classes), jac=True, method="L-BFGS-B").x
+    found = fitted.x
     factors = np.exp(np.clip(found[0] + found[1 : 1 + n_classes], -MOST_LOG, MOST_LOG)) / size
     offsets = found[1 + n_classes :]
     return tuple(factors.tolist()), tuple(offsets.tolist())
 
 
-MOST_LOG = 30.0
-"""The largest absolute value of a factor's logarithm, so that nothing overflows."""
+def loss_and_slope(parameters: Floats, scores: Floats, truths: Floats, formula: float) -> tuple[float, Floats]:
+    """Return the loss to minimise and its slope.
 
-
-@dataclass(frozen=True)
-class _Lesson:
-    """The loss to minimise. It needs scores, how often each class is the truth, and the log of the formula's factor."""
-
-    scores: Floats
-    truths: Floats
-    formula: float
-
-    def loss_and_slope(self, parameters: Floats) -> tuple[float, Floats]:
-        """Return the loss and its slope, given the logs of the common and the classes' own factors, and the offsets."""
-        n_classes = self.scores.shape[1]
-        common, own, offsets = parameters[0], parameters[1 : 1 + n_classes], parameters[1 + n_classes :]
-        scaled = np.exp(np.clip(common + own, -MOST_LOG, MOST_LOG)) * self.scores
-        exponents = scaled + offsets
-        exponents -= exponents.max(axis=1, keepdims=True)
-        logs = exponents - np.log(np.exp(exponents).sum(axis=1, keepdims=True))
-        errors = self.truths.sum(axis=1, keepdims=True) * np.exp(logs) - self.truths
-        by_class = (errors * scaled).sum(axis=0)
-        away = common - self.formula
-        loss = -(self.truths * logs).sum() + PULL_TO_FORMULA * away**2
-        loss += PULL_TOGETHER * (own @ own) + PULL_TO_ZERO * (offsets @ offsets)
-        slope = np.concatenate(
-            [
-                [by_class.sum() + 2.0 * PULL_TO_FORMULA * away],
-                by_class + 2.0 * PULL_TOGETHER * own,
-                errors.sum(axis=0) + 2.0 * PULL_TO_ZERO * offsets,
-            ]
-        )
-        return float(loss), slope
+    ``parameters`` are the logarithms of the common factor and of the classes' own factors, and the offsets; ``truths``
+    how often each class is the truth of each sample, and ``formula`` the logarithm of the formula's factor.
+    """
+    n_classes = scores.shape[1]
+    common, own, offsets = parameters[0], parameters[1 : 1 + n_classes], parameters[1 + n_classes :]
+    scaled = np.exp(np.clip(common + own, -MOST_LOG, MOST_LOG)) * scores
+    exponents = scaled + offsets
+    exponents -= exponents.max(axis=1, keepdims=True)
+    logs = exponents - np.log(np.exp(exponents).sum(axis=1, keepdims=True))
+    errors = truths.sum(axis=1, keepdims=True) * np.exp(logs) - truths
+    by_class = (errors * scaled).sum(axis=0)
+    away = common - formula
+    loss = -(truths * logs).sum() + PULL_TO_FORMULA * away**2
+    loss += PULL_TOGETHER * (own @ own) + PULL_TO_ZERO * (offsets @ offsets)
+    slope = np.concatenate(
+        [
+            [by_class.sum() + 2.0 * PULL_TO_FORMULA * away],
+            by_class + 2.0 * PULL_TOGETHER * own,
+            errors.sum(axis=0) + 2.0 * PULL_TO_ZERO * offsets,
+        ]
+    )
+    return float(loss), slope
 
 
 def in_words(calibration: ScoreCalibration | None, *, wanted: bool, learned: bool) -> str:
     """Return whether and how probabilities are calibrated, as words after "probabilities:".
 
-    Parameters
-    ----------
-    calibration : ScoreCalibration or None
-        The calibration of a run or an estimator.
-    wanted : bool
-        Whether the plan asks for a calibration.
-    learned : bool
-        Whether there is a learned combination.
+    ``wanted`` says whether the plan asks for a calibration, ``learned`` whether there is a learned combination.
 
-    Examples
-    --------
     >>> in_words(ScoreCalibration((0.5, 0.5), (0.0, 0.0), HOLDOUT, 85), wanted=True, learned=False)
     'calibrated by the votes on 85 hold-out samples'
-    >>> in_words(None, wanted=True, learned=False)
-    'not calibrated, because no samples are left that no model has seen; hold some out'
-    >>> in_words(None, wanted=True, learned=True)  # the plain sum may be what was chosen: then nothing was fitted
-    'those of the combination, which was chosen by its loss on samples that no model has seen'
     """
     if calibration is not None and calibration.fitted_to == HOLDOUT:
         return f"calibrated by the votes on {calibration.n_samples} hold-out samples"
@@ -319,13 +215,7 @@ def _folds(codes: Codes, n_folds: int = 5) -> Iterator[Bools]:
 def cross_fitted(total: Floats, codes: Codes, weights: Floats | None = None) -> Floats:
     """Return calibrated probabilities of these samples, each by a calibration that was not fitted to that sample.
 
-    So they show honestly how good calibrated probabilities are. Folds have about the same share of every class. Only
-    the classes and the order of the samples decide who is in which fold.
-
-    >>> rng = np.random.default_rng(0)
-    >>> codes = rng.integers(0, 2, 50)
-    >>> cross_fitted(rng.normal(size=(50, 2)), codes).shape
-    (50, 2)
+    So they show honestly how good calibrated probabilities are. Folds have about the same share of every class.
     """
     if len(codes) < 2:
         return fit_calibration(total, codes, weights).probabilities(total)
@@ -336,21 +226,61 @@ def cross_fitted(total: Floats, codes: Codes, weights: Floats | None = None) -> 
     return said
 
 
-def expected_calibration_error(codes: Codes, probabilities: Floats, n_bins: int = 15) -> float:
-    """Return the mean gap between how sure answers claim to be and how often they are right.
+# With more than two classes, how sure the winner is is corrected as well. A factor and an offset per class say well
+# which classes are likelier than others. They say less well how often the winner is right: with 26 classes this depends
+# on the scores of all others. So the logarithm of the winner's odds gets a correction :math:`b_0 + b_1 z + b_2 d`,
+# where :math:`z` is that logarithm and :math:`d` is how far the second class is behind. The other classes keep their
+# proportions.
 
-    The answer is the likeliest class. Answers are put into bins of equal width by how sure they claim to be.
 
-    >>> expected_calibration_error(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1]] * 4))
-    0.4
+PULL_TO_NO_CHANGE = (0.3, 10.0, 10.0)
+"""Penalties on the squares of the three numbers. With few samples, they keep the correction small."""
+
+SUREST = 14.0
+"""Larger odds than ``exp(14)`` count as ``exp(14)``: samples cannot show how to correct them further."""
+
+
+def lowering(odds: Floats, lead: Floats, sureness: tuple[float, float, float]) -> Floats:
+    """Return what to subtract from the exponents of all classes except the winner.
+
+    ``odds`` is the logarithm of the winner's odds, ``lead`` how far, in the exponent, the second class is behind, and
+    ``sureness`` the three numbers of the correction.
+
+    >>> lowering(np.array([2.0]), np.array([3.0]), (0.5, 0.1, 0.0))
+    array([0.7])
     """
-    sure = probabilities.max(axis=1)
-    gap = sure - (winners(probabilities) == codes)
-    bins = np.minimum((sure * n_bins).astype(np.intp), n_bins - 1)
-    return float(np.abs(np.bincount(bins, weights=gap, minlength=n_bins)).sum() / len(codes))
+    offset, by_odds, by_lead = sureness
+    return offset + by_odds * np.minimum(odds, SUREST) + by_lead * np.minimum(lead, SUREST)
 
 
-# Whether probabilities can be trusted: how sure answers claim to be, and how often they are right.
+def odds_and_lead(behind: Floats) -> tuple[Floats, Floats]:
+    """Return the winner's log-odds and its lead for every sample, from the exponents relative to the winner's."""
+    others = np.partition(behind, -2, axis=1)[:, :-1]  # all but the highest, which is the winner's
+    lead = -others[:, -1]
+    odds = lead - np.log(np.exp(others + lead[:, np.newaxis]).sum(axis=1))
+    return odds, lead
+
+
+def fit_sureness(behind: Floats, right: Bools, counts: Floats) -> tuple[float, float, float]:
+    """Return the correction under which the winners are right as often as they say.
+
+    ``behind`` are exponents relative to the winner's, by a calibration that was not fitted to the same samples, and
+    ``counts`` how much each sample counts.
+    """
+    from scipy.optimize import minimize  # late, because `show` reads calibrations and must start fast
+
+    odds, lead = odds_and_lead(behind)
+    seen = np.column_stack([np.ones(len(odds)), np.minimum(odds, SUREST), np.minimum(lead, SUREST)])
+    pulls = np.array(PULL_TO_NO_CHANGE)
+
+    def loss_and_slope(change: Floats) -> tuple[float, Floats]:
+        corrected = odds + seen @ change
+        losses = np.logaddexp(0.0, corrected) - right * corrected
+        errors = np.exp(-np.logaddexp(0.0, -corrected)) - right
+        return float(counts @ losses + pulls @ change**2), seen.T @ (counts * errors) + 2.0 * pulls * change
+
+    offset, by_odds, by_lead = minimize(loss_and_slope, np.zeros(3), jac=True, method="L-BFGS-B").x.tolist()
+    return offset, by_odds, by_lead
 
 
 MOST_GROUPS = 10
@@ -363,16 +293,9 @@ fewer, because answers that are equally sure are never divided."""
 
 @dataclass(frozen=True)
 class Reliability:
-    """A group of answers that claim to be about equally sure.
+    """A group of ``n_samples`` answers that claim to be about equally sure.
 
-    Attributes
-    ----------
-    n_samples : int
-        The number of answers.
-    said : float
-        The mean probability of the class that was answered.
-    right : float
-        The share that was right.
+    ``said`` is the mean probability of the class that was answered, and ``right`` the share that was right.
     """
 
     n_samples: int
@@ -381,12 +304,7 @@ class Reliability:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of the share that is right.
-
-        >>> low, high = Reliability(20, 0.9, 0.9).interval
-        >>> round(low, 3), round(high, 3)
-        (0.699, 0.972)
-        """
+        """Wilson's 95 % interval of the share that is right."""
         n, z = self.n_samples, 1.959964
         middle = (self.right + z * z / (2 * n)) / (1 + z * z / n)
         reach = z / (1 + z * z / n) * math.sqrt(self.right * (1 - self.right) / n + z * z / (4 * n * n))
@@ -398,24 +316,9 @@ def reliability(
 ) -> tuple[Reliability, ...]:
     """Return answers in groups of about equal size, from the least sure to the surest.
 
-    Parameters
-    ----------
-    codes : array of int of shape (n_samples,)
-        The true classes.
-    probabilities : array of shape (n_samples, n_classes)
-        How likely each class is said to be.
-    predicted : array of int of shape (n_samples,)
-        The predicted classes.
-    weights : array of shape (n_samples,), optional
-        The weights of the samples; equal by default. Samples of weight zero do not count.
+    Answers that are equally sure are always in the same group, so there may be fewer groups. Samples of weight zero do
+    not count.
 
-    Returns
-    -------
-    groups : tuple of Reliability
-        Answers that are equally sure are always in the same group, so there may be fewer groups.
-
-    Examples
-    --------
     >>> said = np.repeat([[0.4, 0.6], [0.1, 0.9]], 20, axis=0)
     >>> codes = np.repeat([1, 0, 1], [12, 10, 18])
     >>> reliability(codes, said, np.ones(40, dtype=int))

@@ -46,24 +46,13 @@ OF_AGREEMENT = 0.8
 
 @dataclass(frozen=True)
 class Changed:
-    """What has changed in a helper's votes.
-
-    Attributes
-    ----------
-    helper : str
-        Its name.
-    n : int
-        The number of people by whom this was noticed.
-    why : str
-        The figure that has changed most, in words, with its mean in training and now.
-    """
+    """What has changed in the votes of a helper, the number of people by whom it was noticed, and why, in words."""
 
     helper: str
     n: int
     why: str
 
     def __str__(self) -> str:
-        """Return what is known, in a sentence."""
         return (
             f"{self.helper} votes otherwise for {self.n:,} new people than it did in training: {self.why}. Either it "
             "does not say what its models say, or its data have changed, or these people are unlike those of training."
@@ -94,23 +83,14 @@ def changed(
 ) -> tuple[Changed, ...]:
     """Return the helpers that vote otherwise than in training.
 
-    The one whose figures have changed most, all together, is named first. The others are then looked at again without
-    it, since their agreement with it has changed, too. Where only two helpers vote and the initiator does not, their
-    agreement does not tell which of them has changed. Then both are named.
+    ``then`` are each agent's honest votes in training, by one unit of model weight, and ``now`` the same for new
+    people; a row of zeros says nothing. The initiator is believed, and ``rate`` is that of false alarms, over all
+    helpers together.
 
-    Parameters
-    ----------
-    then : mapping of str to ndarray of shape (n_training, n_classes)
-        Each agent's honest votes in training, by one unit of model weight. A row of zeros: it says nothing.
-    now : mapping of str to ndarray of shape (n_new, n_classes)
-        The same for new people.
-    initiator : str
-        The agent that is believed.
-    rate : float, default=RATE
-        The rate of false alarms, over all helpers together.
+    The helper whose figures have changed most, all together, is named first. The others are then looked at again
+    without it, since their agreement with it has changed, too. Where only two helpers vote and the initiator does not,
+    their agreement does not tell which of them has changed. Then both are named.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> def said(n):
     ...     truth = rng.choice([-1, 1], n)
@@ -225,5 +205,4 @@ def _lower(what: str, then: Floats, now: Floats, slack: float = 0.0, least: floa
 
 
 def _spoken(votes: Floats) -> Bools:
-    """Return about which samples an agent says something."""
     return np.asarray(votes.any(axis=1), dtype=bool)

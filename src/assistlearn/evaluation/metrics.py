@@ -13,26 +13,13 @@ from assistlearn.core.votes import winners
 from assistlearn.evaluation.terms import CLIP, SampleLoss
 from assistlearn.types import Codes, Floats
 
-# Metrics that say how good answers are. scikit-learn computes them from class codes and class probabilities.
-#
-# It is imported only when something is measured: ``show`` names metrics and must start fast.
+# scikit-learn computes the metrics. It is imported only when something is measured: ``show`` names metrics and must
+# start fast.
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers to judge, without samples of weight zero.
-
-    Attributes
-    ----------
-    codes : array of int
-        The true classes.
-    probabilities : array of shape (n_samples, n_classes)
-        How likely each class is said to be.
-    predicted : array of int
-        The predicted classes.
-    weights : array
-        The weights of the samples.
-    """
+    """The answers to judge, without samples of weight zero: true classes, probabilities, predicted classes, weights."""
 
     codes: Codes
     probabilities: Floats
@@ -41,12 +28,10 @@ class Answers:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are; some may not occur."""
         return int(self.probabilities.shape[1])
 
     @property
     def occurring(self) -> NDArray[np.intp]:
-        """The classes that occur among the samples."""
         return np.flatnonzero(np.bincount(self.codes, minlength=self.n_classes))
 
 
@@ -54,20 +39,8 @@ class Answers:
 class Metric:
     """One figure of how good answers are.
 
-    Attributes
-    ----------
-    name : str
-        Its name in settings and results.
-    title : str
-        Its name in a text.
-    larger_is_better : bool
-        Whether a larger figure is better.
-    compute : callable
-        Returns the figure, given :class:`Answers`.
-    needs_every_class : bool
-        Whether it is defined only if every class occurs among the samples.
-    of_probabilities : bool
-        Whether it judges the probabilities themselves, and not only their order.
+    ``name`` is what settings and results call it, ``title`` what a text does. Some need samples of every class, and
+    some judge the probabilities themselves, not only their order.
     """
 
     name: str
@@ -82,16 +55,11 @@ class Metric:
         return self.compute(answers) if self.is_defined(answers) else None
 
     def is_defined(self, answers: Answers) -> bool:
-        """Return whether there are samples, two classes or more and, if the metric needs it, samples of every class."""
+        """Return whether there are samples, two classes or more and, if needed, samples of every class."""
         least = answers.n_classes if self.needs_every_class else 1
         return answers.n_classes > 1 and len(answers.occurring) >= least
 
     def better(self, one: float, other: float) -> bool:
-        """Return whether one figure is better than another.
-
-        >>> METRICS["accuracy"].better(0.9, 0.8), METRICS["log_loss"].better(0.9, 0.8)
-        (True, False)
-        """
         return one > other if self.larger_is_better else one < other
 
 
@@ -108,32 +76,14 @@ def answers_of(
 def measure(
     codes: Codes, probabilities: Floats, weights: Floats | None = None, predicted: Codes | None = None
 ) -> dict[str, float | None]:
-    """Return every metric by name.
+    """Return every metric by name; None where one is not defined, because samples or a class are missing.
 
-    Parameters
-    ----------
-    codes : array of int of shape (n_samples,)
-        The true classes.
-    probabilities : array of shape (n_samples, n_classes)
-        How likely each class is said to be.
-    weights : array of shape (n_samples,), optional
-        The weights of the samples; equal by default.
-    predicted : array of int of shape (n_samples,), optional
-        The predicted classes; the likeliest by default.
+    The predicted classes are the likeliest, unless they are given.
 
-    Returns
-    -------
-    figures : dict of str to float or None
-        None if a metric is not defined: there are no samples or, for some metrics, a class does not occur.
-
-    Examples
-    --------
     >>> said = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.7, 0.3]])
     >>> {name: round(figure, 3) for name, figure in measure(np.array([0, 0, 1, 1]), said).items()}
     {'accuracy': 0.5, 'balanced_accuracy': 0.5, 'log_loss': 0.612, 'brier': 0.225, 'roc_auc': 0.75,
      'average_precision': 0.833}
-    >>> measure(np.array([0, 0]), said[:2])["roc_auc"] is None
-    True
     """
     answers = answers_of(codes, probabilities, weights, predicted)
     return {name: metric.of(answers) for name, metric in METRICS.items()}
@@ -158,11 +108,7 @@ def confusion(codes: Codes, predicted: Codes, n_classes: int, weights: Floats | 
 
 
 def recalls(table: Floats) -> list[float | None]:
-    """Return which share of each true class was answered right, from :func:`confusion`; None where it does not occur.
-
-    >>> recalls(np.array([[3.0, 1.0], [0.0, 0.0]]))
-    [0.75, None]
-    """
+    """Return which share of each true class of :func:`confusion` was answered right; None where it does not occur."""
     right, whole = np.diagonal(table), table.sum(axis=1)
     return [float(r / w) if w > 0.0 else None for r, w in zip(right, whole, strict=True)]
 
@@ -248,25 +194,9 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
 """Every metric by its name."""
 
 
-# The bounded loss of a decision on each sample: zero-one loss, or log loss with a clipped probability.
-
-
 def losses(loss: SampleLoss, codes: Codes, decided: Codes, probabilities: Floats) -> Floats:
-    """Return the loss on each sample.
+    """Return the bounded loss of a decision on each sample: zero-one loss, or log loss with a clipped probability.
 
-    Parameters
-    ----------
-    loss : {"zero-one", "log"}
-        The kind of loss.
-    codes : ndarray of shape (n,)
-        The true class codes.
-    decided : ndarray of shape (n,)
-        The predicted class codes.
-    probabilities : ndarray of shape (n, K)
-        The class probabilities.
-
-    Examples
-    --------
     >>> p = np.array([[0.75, 0.25], [0.001, 0.999]])
     >>> losses("zero-one", np.array([0, 0]), p.argmax(axis=1), p)
     array([0., 1.])

@@ -34,8 +34,6 @@ from assistlearn.types import Codes, Floats
 # The upper limit is one minus the lower limit of :math:`1 - x`.
 
 
-Side: TypeAlias = Literal["both", "lower", "upper"]
-
 N_BETS = 32
 BETS: Floats = (np.arange(1, N_BETS + 1) / (N_BETS + 1)) ** 2
 """The shares that are bet. Each gets an equal part of the capital. They are squares, so that many are small: small
@@ -49,7 +47,7 @@ NOTHING = 1e-12
 
 
 class MeanLimits(NamedTuple):
-    """An interval: the smallest and the largest mean that are not excluded."""
+    """The smallest and the largest mean that are not excluded."""
 
     lower: float
     upper: float
@@ -58,26 +56,8 @@ class MeanLimits(NamedTuple):
 class ConfidenceSequence:
     """Limits of a mean. With probability ``1 - alpha``, the mean is within them at all times.
 
-    Parameters
-    ----------
-    alpha : float
-        The largest chance that the mean is ever outside the limits.
-    low, high : float
-        The smallest and the largest possible value.
-    side : {"both", "lower", "upper"}
-        Which limits are wanted. For both, each has half of ``alpha``.
+    Values lie between ``low`` and ``high``. The limits never get wider.
 
-    Attributes
-    ----------
-    n : int
-        The number of values so far.
-    mean, error : float
-        Their mean, not a number before the first value; and its standard error, which is infinite before the second.
-    limits : MeanLimits
-        The limits after all values so far. They never get wider.
-
-    Examples
-    --------
     >>> sequence = ConfidenceSequence(alpha=0.05, low=-1.0, high=1.0)
     >>> for _ in range(3):
     ...     limits = sequence.hear(np.repeat([1.0, 0.0, -1.0], [8, 41, 1]))
@@ -87,19 +67,17 @@ class ConfidenceSequence:
     150: +0.041 to +0.256
     """
 
-    def __init__(self, alpha: float, low: float = 0.0, high: float = 1.0, side: Side = "both") -> None:
+    def __init__(self, alpha: float, low: float = 0.0, high: float = 1.0) -> None:
         if not 0.0 < alpha < 1.0:
             raise SettingsError(f"alpha={alpha!r} must lie between 0 and 1, for example 0.05.")
         self._low, self._range = low, high - low
-        self._side = side
-        self._log_threshold = float(np.log((2.0 if side == "both" else 1.0) / alpha))
+        self._log_threshold = float(np.log(2.0 / alpha))  # each limit has half of alpha
         self._values: Floats = np.empty(0)
         self._counts: Floats = np.empty(0)
         self._lower, self._upper = 0.0, 1.0
 
     @property
     def n(self) -> int:
-        """The number of values so far."""
         return int(self._counts.sum())
 
     @property
@@ -109,12 +87,11 @@ class ConfidenceSequence:
 
     @property
     def error(self) -> float:
-        """The standard error of this mean."""
+        """The standard error of this mean; infinite before the second value."""
         return self._range * mean_and_error(np.repeat(self._values, self._counts.astype(np.intp)))[1]
 
     @property
     def limits(self) -> MeanLimits:
-        """The limits after all values so far."""
         return MeanLimits(self._low + self._range * self._lower, self._low + self._range * self._upper)
 
     def hear(self, values: Floats) -> MeanLimits:
@@ -125,27 +102,17 @@ class ConfidenceSequence:
         every, counts = np.append(self._values, scaled), np.append(self._counts, np.ones(len(scaled)))
         self._values, place = np.unique(every, return_inverse=True)
         self._counts = np.bincount(place, weights=counts).astype(np.float64)
-        if self._side != "upper":
-            self._lower = lower_limit(self._values, self._counts, self._log_threshold, self._lower)
-        if self._side != "lower":
-            below = lower_limit(1.0 - self._values, self._counts, self._log_threshold, 1.0 - self._upper)
-            self._upper = min(1.0 - below, self._upper)
+        self._lower = lower_limit(self._values, self._counts, self._log_threshold, self._lower)
+        below = lower_limit(1.0 - self._values, self._counts, self._log_threshold, 1.0 - self._upper)
+        self._upper = min(1.0 - below, self._upper)
         return self.limits
 
 
 def lower_limit(values: Floats, counts: Floats, log_threshold: float, least: float = 0.0) -> float:
     """Return the largest candidate mean that is excluded: against it, the capital has reached a threshold.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-        The different values, between 0 and 1.
-    counts : ndarray of shape (n_values,)
-        How often each value was seen.
-    log_threshold : float
-        The logarithm of the capital that excludes a candidate.
-    least : float
-        Candidates up to this are already excluded. It is returned if no others are.
+    ``values`` are the different values, between 0 and 1, and ``counts`` how often each was seen. Candidates up to
+    ``least`` are already excluded.
     """
     greatest = float(values @ counts / counts.sum()) if len(values) else 0.0
     if greatest <= max(least, NOTHING) or (least > 0.0 and log_capital(values, counts, least) < log_threshold):
@@ -161,17 +128,10 @@ def lower_limit(values: Floats, counts: Floats, log_threshold: float, least: flo
 
 
 def log_capital(values: Floats, counts: Floats, candidate: float) -> float:
-    """Return the logarithm of the capital after bets that the mean is above a candidate. It was 1 at first.
-
-    >>> round(float(np.exp(log_capital(np.array([0.5]), np.array([7.0]), 0.5))), 12)
-    1.0
-    """
+    """Return the logarithm of the capital after bets that the mean is above a candidate. It was 1 at first."""
     grown = np.log((1.0 - BETS)[:, None] + np.outer(BETS, values / candidate)) @ counts
     most = grown.max()
     return float(most + np.log(np.mean(np.exp(grown - most))))
-
-
-# A pilot: which samples it trains on, and which it may open.
 
 
 MOST_TRAINING = 5_000
@@ -189,22 +149,10 @@ def drawn(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the positions of the samples to train on, and of those that may be opened, in the order of opening.
 
-    The draw does not look at labels: samples that are opened later must be like those opened before. All samples of a
-    person are trained on, or one of them may be opened: a second one would say little more.
+    The draw does not look at labels: samples that are opened later must be like those opened before. But every class
+    must be among those to train on. All samples of a person (``groups``) are trained on, or one of them may be opened:
+    a second one would say little more.
 
-    Parameters
-    ----------
-    terms : Terms
-        Their ``train_size`` says how many samples to train on.
-    labels : ndarray of shape (n,)
-        The samples' labels, of any kind. Every class must be among those to train on.
-    seed : int
-        The seed of the draw.
-    groups : ndarray of int of shape (n,), optional
-        Which samples are about the same person; by default no two are.
-
-    Examples
-    --------
     >>> training, pool = drawn(Terms(train_size=4), np.array([0, 0, 0, 1] * 2), seed=1)
     >>> training, pool
     (array([1, 3, 5, 6]), array([4, 0, 7, 2]))
@@ -250,8 +198,6 @@ def _n_training(size: float, n: int) -> int:
     return int(size) if isinstance(size, Integral) else min(math.floor(size * n), MOST_TRAINING)
 
 
-# Find out what all helpers together gain, and what each of them gains, while a pilot opens samples.
-#
 # A pilot stops when the answer is clear, and an answer is clear sooner where the opened samples happen to look good.
 # So their mean gain is too high after a *yes*, and too low after a *no*. The limits allow for this, the mean does not.
 # So what the opened samples show by chance is taken off. Let the mean have the standard error :math:`s`, and let the
@@ -306,7 +252,6 @@ class Gain:
     path: tuple[Look, ...] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the gain as plain values, with the path as lists."""
         return asdict(self) | {"helpers": list(self.helpers), "path": [list(look) for look in self.path]}
 
     @classmethod
@@ -371,7 +316,6 @@ class Worth:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result of the pilot as plain values."""
         facts = {name: getattr(self, name) for name in ("n_training", "n_opened", "n_closed")}
         facts |= {"loss_alone": self.loss_alone, "loss_assisted": self.loss_assisted}
         each = {name: gain.to_dict() for name, gain in self.helpers.items()}
@@ -382,7 +326,6 @@ class Worth:
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Worth:
-        """Return the result of a pilot from the values of :meth:`to_dict`."""
         each = {name: Gain.from_dict(gain) for name, gain in facts["each"].items()}
         names = ("n_training", "n_opened", "n_closed", "loss_alone", "loss_assisted", "n_bytes")
         counts = (facts[name] for name in names)
@@ -393,23 +336,10 @@ class Worth:
 class Weighing:
     """Collects the losses of opened samples, block by block, and answers the questions of a pilot.
 
-    Half of alpha is for the question about all helpers together. The questions about each helper share the other half.
-    With a single helper there is one question, which gets all of alpha.
+    The first question is about all helpers together and has half of alpha. The others are about each helper and share
+    the other half. With a single helper there is one question, which gets all of alpha. ``sets`` are the helpers that
+    each question is about.
 
-    Parameters
-    ----------
-    terms : Terms
-        The question that the pilot answers.
-    helpers : sequence of str
-        The helpers' names.
-
-    Attributes
-    ----------
-    sets : list of tuple of str
-        The helpers that each question is about. The first question is about all of them.
-
-    Examples
-    --------
     >>> weighing = Weighing(Terms(at_least=0.02), ["lab", "scans"])
     >>> weighing.sets
     [('lab', 'scans'), ('lab',), ('scans',)]
@@ -431,7 +361,6 @@ class Weighing:
 
     @property
     def n_opened(self) -> int:
-        """How many samples were opened."""
         return self._questions[0].sequence.n
 
     @property
@@ -441,13 +370,7 @@ class Weighing:
         return all(question.answer != "undecided" for question in asked)
 
     def hear(self, losses: Floats) -> None:
-        """Add the losses of a block of samples.
-
-        Parameters
-        ----------
-        losses : ndarray of shape (1 + len(sets), n)
-            The losses of the initiator alone, then those with the help of each set.
-        """
+        """Add the losses of a block of samples: a row for the initiator alone, then one with the help of each set."""
         alone, *helped = losses
         for question, loss in zip(self._questions, helped, strict=True):
             question.hear(alone - loss)
@@ -462,14 +385,8 @@ class Weighing:
     ) -> Worth:
         """Return the result of the pilot.
 
-        Parameters
-        ----------
-        n_training, n_pool : int
-            How many samples were trained on, and how many might have been opened.
-        n_bytes : mapping of str to int, optional
-            How many bytes were exchanged with each helper.
-        alone_by_labels : bool, default=False
-            Whether the initiator has labels alone.
+        ``n_pool`` samples might have been opened, and ``n_bytes`` were exchanged with each helper. ``alone_by_labels``
+        says that the initiator has labels alone.
         """
         together, *each = self.gains()
         by_helper = {gain.helpers[0]: gain for gain in each or [together]}
@@ -514,15 +431,9 @@ class _Question:
 def shown_by_chance(error: float, beyond: float) -> float:
     """Return how much too favourable the mean of samples is on average, where it ends a pilot.
 
-    Parameters
-    ----------
-    error : float
-        The standard error of the mean.
-    beyond : float
-        By how much less favourable the mean might have been and still have ended it.
+    ``error`` is the standard error of the mean, and ``beyond`` by how much less favourable it might have been and still
+    have ended it.
 
-    Examples
-    --------
     >>> [round(shown_by_chance(0.1, beyond), 4) for beyond in (0.0, 0.1, 0.3)]
     [0.0798, 0.0288, 0.0004]
     """

@@ -14,12 +14,10 @@ from assistlearn.evaluation.metrics import METRICS, confusion, measure, recalls
 from assistlearn.evaluation.shares import GainShares
 from assistlearn.types import Codes, Floats
 
-# The report of a result on samples that nothing was fitted to: with help and alone, side by side.
-
 
 @dataclass(frozen=True)
 class Report:
-    """How good a result is.
+    """How good a result is on samples that nothing was fitted to: with help and alone, side by side.
 
     Attributes
     ----------
@@ -132,7 +130,7 @@ def _differences(
     )
     if assisted.calibrated is None or alone.calibrated is None:
         return found
-    by_chance = [name for name, metric in METRICS.items() if metric.of_probabilities]
+    of_probabilities = [name for name, metric in METRICS.items() if metric.of_probabilities]
     calibrated = differences(
         codes,
         assisted.calibrated,
@@ -140,15 +138,13 @@ def _differences(
         weights,
         predicted=answered,
         seed=seed,
-        only=by_chance,
+        only=of_probabilities,
         groups=groups,
     )
     return found | calibrated
 
 
-# What a result says. It is worked out here once; the command line, pages, JSON and notebooks show these records.
-#
-# The chosen metric leads: the verdict, the first figures and the order of the others follow it.
+# The command line, pages, JSON and notebooks show these records.
 
 
 Verdict: TypeAlias = Literal["yes", "no", "worse", "undecided"]
@@ -159,34 +155,20 @@ SharedIn: TypeAlias = Literal["accuracy", "loss"]
 
 
 @dataclass(frozen=True)
-class Between:
-    """A figure and the ends of its interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Headline:
     """The answer, which every view shows first.
 
     Attributes
     ----------
-    verdict : Verdict
-        Whether help was worth it.
     what : str
         The figure that is compared, such as accuracy.
     n_samples : int
         The number of samples that it was measured on. No model was fitted to them.
     alone, assisted : float or None
         The figure alone and with help; None where it is not defined on these samples.
-    difference : Between or None
-        Assisted minus alone; in pilots the gain, by which the loss is lower. None where there is no interval.
-    larger_is_better : bool
-        Whether a larger figure is better.
-    is_gain : bool
-        Whether the difference is the gain of a pilot.
+    difference : Difference or None
+        Assisted minus alone; in pilots (``is_gain``) the gain, by which the loss is lower. None where there is no
+        interval.
     """
 
     verdict: Verdict
@@ -194,7 +176,7 @@ class Headline:
     n_samples: int
     alone: float | None
     assisted: float | None
-    difference: Between | None
+    difference: Difference | None
     larger_is_better: bool = True
     is_gain: bool = False
 
@@ -206,7 +188,7 @@ class Compared:
     name: str
     assisted: float | None
     alone: float | None
-    difference: Between | None
+    difference: Difference | None
 
 
 @dataclass(frozen=True)
@@ -222,11 +204,9 @@ class ShareRow:
     loss_without: float | None = None
 
     def share(self, of: SharedIn) -> float:
-        """Return the share in the accuracy or in the log loss."""
         return self.accuracy if of == "accuracy" else self.loss
 
     def error(self, of: SharedIn) -> float:
-        """Return the standard error of that share."""
         return self.accuracy_error if of == "accuracy" else self.loss_error
 
 
@@ -236,15 +216,11 @@ class AgentRow:
 
     Attributes
     ----------
-    agent : str
-        Its name.
     turns, made, sat_out : int
         Its turns, those that gave a model, and those that it sat out.
-    models : int
-        Its models in the result. A model counts if its round does, and its agent was not left out. As long as there is
-        no result, all models count.
-    weight : float
-        The sum of these models' weights.
+    models, weight : int, float
+        Its models in the result, and the sum of their weights. A model counts if its round does, and its agent was not
+        left out. As long as there is no result, all models count.
     best : float or None
         The largest share of training samples on which one of these models was right.
     left : int or None
@@ -276,14 +252,10 @@ class TrainedWith:
 
     Attributes
     ----------
-    helper : str
-        Its name.
     sent, received : int
         The bytes of all messages to it and from it.
-    answer_bits : float or None
-        The bits of its answer to a turn, per training sample.
-    news_bits : float or None
-        The bits that told it of one turn of another agent, per training sample.
+    answer_bits, news_bits : float or None
+        Per training sample, the bits of its answer to a turn, and those that told it of one turn of another agent.
     """
 
     helper: str
@@ -300,17 +272,16 @@ class Findings:
     Attributes
     ----------
     metric : str
-        The name of the metric that leads.
+        The name of the metric that leads. The verdict, the first figures and the order of the others follow it.
     answer : Headline or None
         Whether help was worth it, by that metric.
     metrics : tuple of Compared
         All metrics: the one that leads, then accuracy, then the others.
     shared_in : {"accuracy", "loss"}
         Which shares of the helpers lead: those in the accuracy, or those in the log loss.
-    shares : tuple of ShareRow
-        How much of the result is due to each helper's votes.
-    together : ShareRow or None
-        The same for all helpers together. It is what they add to ``accuracy_of_own_votes``, and not to *alone*.
+    shares, together : tuple of ShareRow, ShareRow or None
+        How much of the result is due to each helper's votes, and to those of all helpers. The latter is what they add
+        to ``accuracy_of_own_votes``, and not to *alone*.
     accuracy_of_own_votes : float or None
         The accuracy of the result without the helpers' votes: only with the votes that the initiator has in it.
     worse, left_out : tuple of str
@@ -331,23 +302,12 @@ class Findings:
     confusion: Confusion | None = None
 
     def measured(self, name: str) -> Compared | None:
-        """Return one of the metrics; None where none was measured."""
         return next((each for each in self.metrics if each.name == name), None)
 
 
 def findings(report: Mapping[str, Any] | None, metric: str) -> Findings:
-    """Return what a report says.
+    """Return what a report says, given its fields as plain values; while a run is judged, some may be missing.
 
-    Parameters
-    ----------
-    report : mapping or None
-        The fields of a :class:`~assistlearn.evaluation.result.Report`, as plain values. While a run is judged, some of
-        them may be missing.
-    metric : str
-        The metric that leads: a name in :data:`~assistlearn.evaluation.metrics.METRICS`.
-
-    Examples
-    --------
     >>> figures = {"accuracy": 0.99, "log_loss": 0.2}, {"accuracy": 0.99, "log_loss": 0.5}
     >>> between = {"accuracy": None, "log_loss": {"value": -0.3, "low": -0.4, "high": -0.2}}
     >>> report = {"n_samples": 90, "assisted": figures[0], "alone": figures[1], "differences": between}
@@ -386,13 +346,12 @@ def _headline(leading: Compared, n_samples: int) -> Headline:
     verdict: Verdict = "undecided"
     if between is not None and not between.low <= 0.0 <= between.high:
         verdict = "yes" if (between.low > 0.0) == known.larger_is_better else "worse"
-    figures = leading.alone, leading.assisted
-    return Headline(verdict, known.title, n_samples, *figures, between, known.larger_is_better)
+    return Headline(verdict, known.title, n_samples, leading.alone, leading.assisted, between, known.larger_is_better)
 
 
-def _between(report: Mapping[str, Any], name: str) -> Between | None:
+def _between(report: Mapping[str, Any], name: str) -> Difference | None:
     found = report["differences"].get(name)
-    return None if found is None else Between(found["value"], found["low"], found["high"])
+    return None if found is None else Difference(found["value"], found["low"], found["high"])
 
 
 def _share(name: str, share: Mapping[str, Any]) -> ShareRow:
@@ -423,14 +382,7 @@ def in_the_result(
 ) -> tuple[int, float, float | None]:
     """Return how many models of an agent the result has, the sum of their weights, and the best in training.
 
-    Parameters
-    ----------
-    agent : str
-        Its name.
-    contributions : iterable of mapping
-        All models of the rounds that count, of all agents.
-    left_out : sequence of str
-        Agents whose votes do not count.
+    ``contributions`` are all models of the rounds that count, of all agents.
     """
     own = [each for each in contributions if each["agent"] == agent and agent not in left_out]
     best = max((each["accuracy"] for each in own), default=None)
@@ -438,14 +390,13 @@ def in_the_result(
 
 
 def trained_with(result: Mapping[str, Any]) -> tuple[TrainedWith, ...]:
-    """Return what was exchanged with each helper in training, as the result of a run has it."""
-    return tuple(_trained_with(name, counts, result["n_samples"]) for name, counts in result["traffic"].items())
-
-
-def _trained_with(helper: str, counts: Mapping[str, Any], n_samples: int) -> TrainedWith:
-    sent, received = (sum(counts[way].values()) for way in ("sent", "received"))
-    turns, heard = counts["turns"] * n_samples, counts["news"] * n_samples
-    answers = counts["received"].get("turn-taken", 0)
-    told = sum(counts["sent"].get(type_, 0) for type_ in ("take-turn", "take-again"))
-    news = 8 * told / heard if turns and heard else None
-    return TrainedWith(helper, sent, received, 8 * answers / turns if turns else None, news)
+    """Return what was exchanged with each helper in training, from the result of a run."""
+    found = []
+    for helper, counts in result["traffic"].items():
+        sent, received = counts["sent"], counts["received"]
+        turns, heard = counts["turns"] * result["n_samples"], counts["news"] * result["n_samples"]
+        news = sum(sent.get(type_, 0) for type_ in ("take-turn", "take-again"))
+        of_answer = 8 * received.get("turn-taken", 0) / turns if turns else None
+        of_news = 8 * news / heard if turns and heard else None
+        found.append(TrainedWith(helper, sum(sent.values()), sum(received.values()), of_answer, of_news))
+    return tuple(found)

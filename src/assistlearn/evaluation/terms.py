@@ -19,22 +19,14 @@ CLIP = 0.01
 
 
 def greatest(loss: SampleLoss) -> float:
-    """Return the largest possible loss of a sample; the smallest is 0.
-
-    >>> greatest("zero-one"), round(greatest("log"), 3)
-    (1.0, 4.605)
-    """
+    """Return the largest possible loss of a sample; the smallest is 0."""
     if loss not in get_args(SampleLoss):
         raise SettingsError(f"loss={loss!r} must be one of {list(get_args(SampleLoss))}.")
     return 1.0 if loss == "zero-one" else -math.log(CLIP)
 
 
 def loss_for(metric: str) -> SampleLoss:
-    """Return the loss of a pilot for those who want a metric to improve: the one of the two that is closer to it.
-
-    >>> loss_for("balanced_accuracy"), loss_for("roc_auc")
-    ('zero-one', 'log')
-    """
+    """Return the loss of a pilot for those who want a metric to improve: the one of the two that is closer to it."""
     return "zero-one" if metric in ("accuracy", "balanced_accuracy") else "log"
 
 

@@ -47,11 +47,7 @@ MOST_FREQUENT, LABEL_SHARES = "the most frequent class", "the shares of the labe
 
 
 def combination_in_words(kind: str, label_only: bool = False) -> str:
-    """Return what a combination is; an initiator with labels alone has no scores and no columns of its own.
-
-    >>> combination_in_words("linear alone", label_only=True)
-    'the shares of the labels, because the helpers did not help'
-    """
+    """Return what a combination is; an initiator with labels alone has no scores and no columns of its own."""
     if not label_only:
         return COMBINATIONS.get(kind, kind)
     if kind in ("alone", "linear alone", "offset alone"):
@@ -61,11 +57,7 @@ def combination_in_words(kind: str, label_only: bool = False) -> str:
 
 
 def compared_in_words(label_only: bool) -> str:
-    """Return the caption of a table of metrics, which says what it compares.
-
-    >>> compared_in_words(label_only=True)
-    'With help, and the initiator alone: the most frequent class, by the shares of the labels'
-    """
+    """Return the caption of a table of metrics, which says what it compares."""
     alone = f": {MOST_FREQUENT}, by {LABEL_SHARES}" if label_only else " with as many models"
     return f"With help, and the initiator alone{alone}"
 
@@ -90,7 +82,6 @@ def difference_in_words(found: Headline) -> str:
 
 
 def answer_in_words(found: Headline, label_only: bool = False) -> str:
-    """Return the answer of a result in a few sentences."""
     verdict = "Yes: help is worth it." if found.is_gain and found.verdict == "yes" else VERDICTS[found.verdict]
     where = f"{counted(found.n_samples, 'sample')} that no model was trained on"
     if found.assisted is None:
@@ -101,13 +92,7 @@ def answer_in_words(found: Headline, label_only: bool = False) -> str:
 
 
 def unchecked_in_words(helpers: Sequence[str]) -> str:
-    """Return what a result without hold-out samples must say: that nothing was checked.
-
-    >>> print(unchecked_in_words(["lab"]))
-    Training is finished, but no samples were held out. So nothing that lab said was checked: a helper that repeats the
-    labels it was told looks like a good one. And nobody can say how good the result is on samples that no model was
-    trained on. Hold some out: --holdout 0.2 (in a task: holdout = 0.2 under [training]; in Python: holdout=0.2).
-    """
+    """Return what a result without hold-out samples must say: that nothing was checked."""
     checked = (
         f"So nothing that {listed(helpers)} said was checked: a helper that repeats the labels it was told looks like "
         "a good one. And nobody"
@@ -133,21 +118,15 @@ def shares_in_words(found: Findings, initiator: str) -> str:
 
 
 def measured(found: Headline, value: float | None) -> str:
-    """Return a figure of the kind that an answer is about."""
     return percent(value) if found.what in SHARES else figure(value)
 
 
 def gained(found: Headline, value: float) -> str:
-    """Return a difference of figures of the kind that an answer is about."""
     return points(value) if found.what in SHARES else f"{value:+.3f}"
 
 
 def alone_in_words(what: str) -> str:
-    """Return what a figure of an initiator with labels alone is based on, without help.
-
-    >>> alone_in_words("error rate"), alone_in_words("log loss")
-    ('the most frequent class', 'the shares of the labels')
-    """
+    """Return what a figure of an initiator with labels alone is based on, without help."""
     return MOST_FREQUENT if what in SHARES else LABEL_SHARES
 
 
@@ -164,11 +143,6 @@ def size(n_bytes: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "sample"), counted(1200, "sample")
-    ('1 sample', '1,200 samples')
-    """
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
@@ -182,20 +156,12 @@ def percent(value: float | None) -> str:
 
 
 def points(value: float) -> str:
-    """Return a difference of shares in percentage points.
-
-    >>> points(0.052), points(-0.1), points(0.0)
-    ('+5.2', '-10.0', '+0.0')
-    """
+    """Return a difference of shares in percentage points."""
     return f"{100 * value:+.1f}"
 
 
 def figure(value: float | None, digits: int = 3) -> str:
-    """Return a figure, or a dash where there is none.
-
-    >>> figure(0.12345), figure(None)
-    ('0.123', '-')
-    """
+    """Return a figure, or a dash where there is none."""
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
@@ -212,9 +178,5 @@ def duration(seconds: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence.
-
-    >>> listed(["lab"]), listed(["lab", "shop", "bank"])
-    ('lab', 'lab, shop and bank')
-    """
+    """Return names as a list in a sentence."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

@@ -434,7 +434,7 @@ def ask_matched(run: OpenRun, agent: str, held: Bools, start: int, stop: int) ->
     there = np.flatnonzero(known)
     check.known(known, held[start:stop])
     check.total_weight(reply.total_weight)
-    agreed = method.told_votes(np.zeros((0, n_classes)), reply.total_weight)
+    agreed = method.released_votes(np.zeros((0, n_classes)), reply.total_weight)
     check.scale(reply.scores.scale, reply.scores.bits, agreed)
     said = votes_of(unpack_votes(reply.scores, len(there), n_classes))
     check.scores(said, agreed.scale)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from assistlearn.core import RunState, SoftState, VectorState
+from assistlearn.core import RunState, SoftState
 from assistlearn.core.votes import add_answers, probabilities
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners.boosting import Private, Way
@@ -274,7 +274,7 @@ def twin(classifier: Any) -> DecisionTreeRegressor | None:
 
 def has_residuals(state: RunState) -> bool:
     """Whether the loss of a state is the log loss. Its derivatives are the residuals, with a minus sign."""
-    return isinstance(state, SoftState | VectorState) and state.loss == "logistic"
+    return isinstance(state, SoftState) and state.loss == "logistic"
 
 
 @dataclass(frozen=True)
@@ -318,7 +318,7 @@ def grow(learner: FitsResiduals, state: RunState, codes: Codes, turn: Private) -
 
     The first tree is yielded even then, so that there is always one.
     """
-    assert isinstance(state, SoftState | VectorState)
+    assert isinstance(state, SoftState)
     seeds, weights = TurnSeeds(turn.seed), state.initial_weights()
     truth: Bools = np.arange(state.n_classes) == codes[:, np.newaxis]
     logits: Floats = state.class_votes(codes) * ((state.n_classes - 1) / state.n_classes)

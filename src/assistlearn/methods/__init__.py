@@ -42,29 +42,18 @@ register("ensemble", _of_module("hard", "Ensemble"))
 
 
 def names() -> list[str]:
-    """Return the names of all methods."""
     return list(_METHODS)
 
 
 def method_class(name: str) -> type[Method]:
-    """Return the class of a method."""
     if name not in _METHODS:
         raise SettingsError(f"method={name!r} is not known. Choose one of {names()}.")
     return _METHODS[name]()
 
 
 def method_named(name: str, settings: Mapping[str, Any]) -> Method:
-    """Return a method, made with those settings that it needs.
+    """Return a method, made with those ``settings`` that it needs; others are ignored.
 
-    Parameters
-    ----------
-    name : str
-        A registered name.
-    settings : mapping
-        At least the settings that the method needs; others are ignored.
-
-    Examples
-    --------
     >>> method_named("soft", {"loss": "logistic", "shrinkage": 0.5, "score_bits": 8, "n_rounds": 3})
     Soft(loss='logistic', shrinkage=0.5, score_bits=8)
     """

@@ -13,23 +13,15 @@ from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import ABSTAINS, HoldoutAnswer, Method, spread
 from assistlearn.types import Bools, Codes, Floats, Said
 
-# The paper's methods: a model is rewarded where it is right, one bit per sample.
-
 
 @dataclass(frozen=True)
 class Hard(Method):
-    """What the methods of the paper have in common.
-
-    Attributes
-    ----------
-    interchange : bool
-        Whether a model's weight looks at the errors made earlier in the round.
-    """
+    """What the methods of the paper have in common: a model is rewarded where it is right, one bit per sample."""
 
     interchange: ClassVar[bool] = False
+    """Whether a model's weight looks at the errors made earlier in the round."""
 
     def start(self, n_samples: int, n_classes: int, weights: Floats | None = None) -> RunState:
-        """Return the state before the first turn."""
         return State.start(n_samples, n_classes, weights, interchange=self.interchange)
 
     def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
@@ -41,11 +33,9 @@ class Hard(Method):
         return spread(said == codes, held, True)
 
     def silence(self, n_samples: int, n_classes: int) -> Reward:
-        """Return the reward of an agent that abstains everywhere."""
         return np.ones(n_samples, dtype=bool)
 
     def check_reward(self, reward: Reward, n_classes: int) -> None:
-        """Raise ``ProtocolError`` for levels: a hard reward is one bit per sample."""
         if isinstance(reward, SoftReward):
             raise ProtocolError("A hard method exchanges bits, not levels.")
 
@@ -62,21 +52,18 @@ class Hard(Method):
         return spread(said, held, ABSTAINS)
 
     def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
-        """Refuse anything but class codes."""
         if answer is None:
             raise ProtocolError("the answers for the hold-out samples are missing.")
         if isinstance(answer, SoftReward):
             raise ProtocolError("the answers for the hold-out samples are levels; a hard method exchanges class codes.")
 
     def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
-        """Add the votes for the classes that a model answers."""
         voting = np.flatnonzero(answer != ABSTAINS)
         own = scores[voting]
         votes.add_vote(own, answer[voting], model_weight)
         scores[voting] = own
 
     def add_votes(self, scores: Floats, said: Said, model_weight: float) -> None:
-        """Add the votes for the classes that a model answers; it answers for all of these samples."""
         votes.add_vote(scores, cast(Codes, said), model_weight)
 
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
@@ -85,15 +72,10 @@ class Hard(Method):
         return (~reward).astype(np.float64)
 
     def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:
-        """Return one where a model is wrong, zero where it is right, and NaN where its agent abstains.
-
-        >>> Ascii().holdout_losses(np.array([0, 1, ABSTAINS]), np.array([0, 0, 0]), 2)
-        array([ 0.,  1., nan])
-        """
+        """Return one where a model is wrong, zero where it is right, and NaN where its agent abstains."""
         return np.where(answer == ABSTAINS, np.nan, answer != codes)
 
     def loss_of_guessing(self, n_classes: int) -> float:
-        """Return the share of the samples on which a random guess is wrong."""
         return 1.0 - 1.0 / n_classes
 
 
@@ -118,12 +100,9 @@ class Simple(Hard):
     )
 
 
-# Ensemble-AdaBoost: agents exchange nothing. Every agent boosts alone, and the majority of their answers counts.
-
-
 @dataclass(frozen=True)
 class Ensemble(Hard):
-    """The paper's baseline."""
+    """The paper's baseline, Ensemble-AdaBoost."""
 
     summary: ClassVar[str] = (
         "agents exchange nothing. Every agent boosts alone, and the majority of their answers counts "
@@ -133,9 +112,7 @@ class Ensemble(Hard):
     shares_state: ClassVar[bool] = False
 
     def combine(self, scores: Mapping[str, Floats], total_weights: Mapping[str, float]) -> dict[str, Floats]:
-        """Return each agent's share of a majority vote."""
         return votes.majority_votes(scores, total_weights)
 
     def probabilities(self, total: Floats, n_voting: int) -> Floats:
-        """Return the share of the majority vote that each class has."""
         return votes.vote_shares(total, n_voting)

@@ -22,13 +22,7 @@ LARGE = 3.0
 
 
 def caution(epsilon: float) -> str:
-    """Return a warning for a large epsilon; an empty text for a small one.
-
-    >>> caution(1.0)
-    ''
-    >>> print(caution(4.0))
-    epsilon=4 hardly protects labels: of two classes, 98.2 % are told as they are. Use 3 or less; 1 is the default.
-    """
+    """Return a warning for a large epsilon; an empty text for a small one."""
     if epsilon <= LARGE:
         return ""
     share = kept_share(epsilon, 2)
@@ -41,17 +35,9 @@ def caution(epsilon: float) -> str:
 def spent_in_words(most_spent: float, n_true: int) -> str:
     """Return what all runs so far have given away about labels, as a sentence.
 
-    Parameters
-    ----------
-    most_spent : float
-        The largest epsilon about a label that was never told as it is.
-    n_true : int
-        Of how many people helpers were told the true label.
+    ``most_spent`` is the largest epsilon about a label that was never told as it is, and ``n_true`` the number of
+    people whose true label helpers were told.
 
-    Examples
-    --------
-    >>> spent_in_words(1.0, 0)
-    'All runs so far gave away at most epsilon 1 about the label of any one person.'
     >>> print(spent_in_words(1.0, 300))
     Of 300 people helpers were told the true label in another run: no epsilon limits what they know about these. ...
     """
@@ -86,7 +72,6 @@ class LabelPrivate(Soft):
 
     @property
     def label_epsilon(self) -> float:
-        """The epsilon of the labels that an agent is told; infinity if they are the true ones."""
         return self.epsilon
 
     def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
@@ -96,9 +81,4 @@ class LabelPrivate(Soft):
         return super().reward(said, codes, held, n_classes)
 
     def bits(self, n_classes: int) -> int:
-        """Return the bits of a score.
-
-        >>> LabelPrivate("logistic", 0.5, 0, 1.0).bits(2), LabelPrivate("logistic", 0.5, 8, 1.0).bits(2)
-        (4, 8)
-        """
         return self.score_bits or BITS

@@ -17,9 +17,6 @@ from assistlearn.core.quantise import quantise_votes, votes_of
 from assistlearn.errors import ProtocolError, SettingsError
 from assistlearn.types import Bools, Codes, Floats, Said
 
-# What a method decides: the first state, the reward and the weight of a model, and how votes become an answer.
-
-
 ABSTAINS = -1
 """In place of a class code: the agent does not hold this sample."""
 
@@ -71,7 +68,6 @@ class Method(ABC):
     at_home: bool = field(default=False, kw_only=True, repr=False)
 
     def of_initiator(self) -> Self:
-        """Return the method as the initiator's own agent goes by it."""
         return replace(self, at_home=True)
 
     # -- the state
@@ -161,8 +157,7 @@ class Method(ABC):
         """Return a model's loss on each hold-out sample, by its answers; NaN where its agent abstains."""
 
     @abstractmethod
-    def loss_of_guessing(self, n_classes: int) -> float:
-        """Return the loss of a model that guesses."""
+    def loss_of_guessing(self, n_classes: int) -> float: ...
 
     # -- the answer
 
@@ -178,27 +173,22 @@ class Method(ABC):
         """Return the bits of one vote in prediction. With two classes there is one vote, else one for each class."""
         return VOTE_BITS
 
-    def told_votes(self, votes: Floats, total_weight: float) -> SoftReward:
-        """Return an agent's votes (n x K) as it tells them: rounded. The others know the sum of its model weights."""
+    def released_votes(self, votes: Floats, total_weight: float) -> SoftReward:
+        """Return an agent's votes (n x K) as they are released: rounded. All know its total weight."""
         n_classes = votes.shape[1]
         _, most = self.vote_range(n_classes)
         return quantise_votes(votes, total_weight * most, self.vote_bits(n_classes))
 
-    def heard_votes(self, votes: Floats, total_weight: float) -> Floats:
+    def received_votes(self, votes: Floats, total_weight: float) -> Floats:
         """Return an agent's votes (n x K) as the initiator gets them: those of its own agent are not rounded."""
-        return votes if self.at_home else votes_of(self.told_votes(votes, total_weight))
+        return votes if self.at_home else votes_of(self.released_votes(votes, total_weight))
 
     def probabilities(self, total: Floats, n_voting: int) -> Floats:
-        """Return class probabilities from the sum of the shares; ``n_voting`` agents have voted."""
         return votes.probabilities(total)
 
 
 def spread(values: NDArray[Any], held: Bools | None, otherwise: Any) -> NDArray[Any]:
-    """Return values for all samples: those of the samples that an agent holds, and ``otherwise`` for the others.
-
-    >>> spread(np.array([3, 4]), np.array([True, False, True]), 0)
-    array([3, 0, 4])
-    """
+    """Return values for all samples: those of the samples that an agent holds, and ``otherwise`` for the others."""
     if held is None:
         return values
     out = np.full((len(held), *values.shape[1:]), otherwise, dtype=values.dtype)
@@ -219,12 +209,12 @@ class Standpoint:
 
     Attributes
     ----------
-    held : ndarray of bool or None, default=None
+    held : ndarray of bool or None
         The samples that the agent holds; None for all.
-    unsure : bool, default=False
+    unsure : bool
         Whether the agent may hold fewer samples, and nobody has said which. It is judged on the samples that it holds,
         so only an upper limit of its model weight is known.
-    trusting : bool, default=False
+    trusting : bool
         Whether rewards are ``"auto"``: an agent then may cut its model weight, or judge a forest afresh.
     """
 
@@ -232,32 +222,14 @@ class Standpoint:
     unsure: bool = False
     trusting: bool = False
 
-    @property
-    def exact(self) -> bool:
-        """Whether only one model weight is possible."""
-        return not (self.unsure or self.trusting)
-
 
 def check_model_weight(
     method: Method, state: RunState, reward: Reward, model_weight: float, seen: Standpoint
 ) -> list[Verdict]:
     """Raise ``ProtocolError`` for a model weight that does not follow from the reward; return the verdicts that do.
 
-    Parameters
-    ----------
-    method : Method
-        How models are judged.
-    state : RunState
-        The state when the agent took its turn.
-    reward : Reward
-        The reward of its model.
-    model_weight : float
-        The weight that the agent claims for its model.
-    seen : Standpoint
-        What is known about the agent.
+    ``state`` is that when the agent took its turn, and ``seen`` what is known about the agent.
 
-    Examples
-    --------
     >>> from assistlearn.methods import method_named
     >>> simple = method_named("simple", {})
     >>> reward = np.array([True, True, True, False])
@@ -270,9 +242,10 @@ def check_model_weight(
     if seen.trusting:
         verdicts.append(method.judge_afresh(state, reward, seen.held))
     weights = [verdict.model_weight for verdict in verdicts]
+    exact = not (seen.unsure or seen.trusting)  # only one model weight is possible
     fits = any(_close(model_weight, weight) for weight in weights)
-    if not fits and not (not seen.exact and model_weight <= max(weights)):
-        most = "" if seen.exact else "at most "
+    if not fits and (exact or not model_weight <= max(weights)):  # also refuses what is not a number
+        most = "" if exact else "at most "
         raise ProtocolError(
             f"a model weight of {model_weight} does not follow from the reward, which is worth {most}"
             f"{max(weights):.5g}."
@@ -283,14 +256,10 @@ def check_model_weight(
 def check_verdict(method: Method, state: RunState, reward: Reward, verdict: Verdict, seen: Standpoint) -> None:
     """Raise ``ProtocolError`` for a verdict that does not follow from the reward that it came with.
 
-    Parameters
-    ----------
-    method, state, reward, seen
-        As in :func:`check_model_weight`.
-    verdict : Verdict
-        The agent's verdict. The gain is not checked: agents do not send it.
+    The gain is not checked: agents do not send it.
     """
-    if verdict.useless and _is_silence(reward):
+    silent = not reward.levels.any() if isinstance(reward, SoftReward) else bool(np.all(reward))
+    if verdict.useless and silent:
         return  # the agent abstains: nobody uses the model, and the agent does not say where it is right
     verdicts = check_model_weight(method, state, reward, verdict.model_weight, seen)
     if seen.unsure:
@@ -306,7 +275,3 @@ def check_verdict(method: Method, state: RunState, reward: Reward, verdict: Verd
 
 def _close(said: float, ours: float) -> bool:
     return math.isclose(said, ours, rel_tol=TOLERANCE, abs_tol=TOLERANCE * 1e-3)
-
-
-def _is_silence(reward: Reward) -> bool:
-    return not reward.levels.any() if isinstance(reward, SoftReward) else bool(np.all(reward))

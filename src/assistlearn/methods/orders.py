@@ -27,14 +27,7 @@ class Adaptive(Protocol):
     def next(self, taken: Sequence[str], agents: Sequence[str], history: Sequence[TurnFinished]) -> str | None:
         """Return whose turn it is, or None to end the round.
 
-        Parameters
-        ----------
-        taken : sequence of str
-            The agents that have had a turn in this round.
-        agents : sequence of str
-            All agents.
-        history : sequence of TurnFinished
-            All turns of the run so far.
+        ``taken`` are the agents that have had a turn in this round, and ``history`` all turns of the run so far.
         """
         ...
 
@@ -43,13 +36,9 @@ class Strongest:
     """The agent with the largest model weight in its last turn goes first. In the first round, the order is as given.
 
     It costs nothing: model weights are known to everybody.
-
-    >>> Strongest().next([], ["a", "b"], [])
-    'a'
     """
 
     def next(self, taken: Sequence[str], agents: Sequence[str], history: Sequence[TurnFinished]) -> str | None:
-        """Return, of the agents that still wait for a turn, the one whose last model weight is the largest."""
         waiting = [name for name in agents if name not in taken]
         weights = {turn.agent: turn.model_weight for turn in history}
         return max(waiting, key=lambda name: weights.get(name, math.inf), default=None)
@@ -68,22 +57,12 @@ Order: TypeAlias = Planned | Adaptive | Greedy
 
 
 def chain(round: int, agents: Sequence[str], rng: np.random.RandomState) -> Sequence[str]:
-    """Return the agents in the order in which they were given, the same in every round.
-
-    >>> import numpy as np
-    >>> chain(1, ["a", "b"], np.random.RandomState(0))
-    ['a', 'b']
-    """
+    """Return the agents in the order in which they were given, the same in every round."""
     return agents
 
 
 def shuffled(round: int, agents: Sequence[str], rng: np.random.RandomState) -> Sequence[str]:
-    """Return a fresh random permutation of the agents (ASCII-Random).
-
-    >>> import numpy as np
-    >>> sorted(shuffled(1, ["a", "b", "c"], np.random.RandomState(0)))
-    ['a', 'b', 'c']
-    """
+    """Return a fresh random permutation of the agents (ASCII-Random)."""
     return [agents[i] for i in rng.permutation(len(agents))]
 
 
@@ -103,7 +82,6 @@ def wrong_with(order: Any) -> str | None:
 
 
 def order_of(order: str | Order) -> Order:
-    """Return the order with this name; an order that is no name is returned unchanged."""
     wrong = wrong_with(order)
     if wrong is not None:
         raise SettingsError(f"order={order!r} {wrong}")

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState, VectorState
+from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState
 from assistlearn.core.quantise import FINEST_BITS, quantise, quantise_vectors, quantise_votes, votes_of
-from assistlearn.core.state import in_order, truth_first
+from assistlearn.core.state import by_class, truth_first
 from assistlearn.core.votes import LEAST, confidences, heights, probabilities, score_of_truth
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import HoldoutAnswer, Method, spread
@@ -53,10 +53,8 @@ class Soft(Method):
     models_per_turn: int = field(default=1, kw_only=True, repr=False)
 
     def start(self, n_samples: int, n_classes: int, weights: Floats | None = None) -> RunState:
-        """Return the state before the first turn."""
-        kind = SoftState if n_classes == 2 else VectorState
         later = 1.0 if self.models_per_turn > 1 else self.shrinkage
-        return kind.start(
+        return SoftState.start(
             n_samples, n_classes, weights, loss=self.loss, shrinkage=self.shrinkage, later_shrinkage=later
         )
 
@@ -67,7 +65,6 @@ class Soft(Method):
         return quantise_vectors(truth_first(heights(said, n_classes), codes), self.bits(n_classes), held)
 
     def silence(self, n_samples: int, n_classes: int) -> Reward:
-        """Return the reward of an agent that abstains everywhere."""
         if n_classes == 2:
             return quantise(np.zeros(n_samples), self.bits(2))
         return quantise_vectors(np.zeros((0, n_classes)), self.bits(n_classes), np.zeros(n_samples, dtype=bool))
@@ -85,10 +82,10 @@ class Soft(Method):
         return replace(self, score_bits=FINEST_BITS)
 
     def check_reward(self, reward: Reward, n_classes: int) -> None:
-        """Refuse bits, and levels of another number of bits."""
         if not isinstance(reward, SoftReward):
             raise ProtocolError("A soft method exchanges levels, not bits.")
-        self._check_bits(reward, n_classes)
+        if reward.bits != self.bits(n_classes):
+            raise ProtocolError(f"Expected {self.bits(n_classes)} bits, got {reward.bits}.")
 
     def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
         """Return a model's votes of weight one, rounded as votes in prediction are.
@@ -100,7 +97,6 @@ class Soft(Method):
         return replace(said_of_held, levels=spread(said_of_held.levels, held, 0))
 
     def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
-        """Refuse anything but levels of the agreed number of bits."""
         if answer is None:
             raise ProtocolError("the answers for the hold-out samples are missing.")
         if not isinstance(answer, SoftReward):
@@ -109,33 +105,14 @@ class Soft(Method):
             raise ProtocolError(f"Expected {self.vote_bits(n_classes)} bits, got {answer.bits}.")
 
     def class_votes(self, reward: Reward, codes: Codes) -> Floats:
-        """Return the votes for all classes that a reward means, ``n x K``, in the order of the classes.
-
-        >>> soft = Soft("logistic", 0.5, 8)
-        >>> said, codes = np.array([[0.8, 0.2], [0.4, 0.6], [0.1, 0.9]]), np.array([0, 1, 0])
-        >>> soft.class_votes(soft.reward(said, codes, None, 2), codes).round(2)
-        array([[ 1.38, -1.38],
-               [-0.4 ,  0.4 ],
-               [-2.2 ,  2.2 ]])
-        """
         assert isinstance(reward, SoftReward)
-        if isinstance(reward, ScoreVectors):
-            return in_order(reward.values(), codes)
-        of_truth = reward.values()
-        return np.where(np.arange(2) == codes[:, np.newaxis], of_truth[:, np.newaxis], -of_truth[:, np.newaxis])
+        return by_class(reward.values(), codes)
 
     def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
-        """Add a model's votes, times its weight, to ``scores`` (n x K)."""
         scores += model_weight * votes_of(answer)
 
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
-        """Return the log losses of the probabilities that a reward means; NaN where the agent abstains.
-
-        >>> soft = Soft("logistic", 0.5, 8)
-        >>> said = np.array([[0.8, 0.2], [0.4, 0.6]])
-        >>> np.exp(-soft.reward_losses(soft.reward(said, np.array([0, 0]), None, 2), 2)).round(2)
-        array([0.8, 0.4])
-        """
+        """Return the log losses of the probabilities that a reward means; NaN where the agent abstains."""
         assert isinstance(reward, SoftReward)
         values = reward.values()
         if not isinstance(reward, ScoreVectors):  # with two classes only the score of the true one is told
@@ -143,34 +120,20 @@ class Soft(Method):
         return _log_losses(values, np.zeros(len(values), dtype=np.intp))
 
     def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:
-        """Return the log losses of the probabilities that the answers mean; NaN where the agent abstains."""
         return _log_losses(votes_of(answer), codes)
 
     def loss_of_guessing(self, n_classes: int) -> float:
-        """Return the log loss of equal probabilities."""
         return math.log(n_classes)
 
     def vote_range(self, n_classes: int) -> tuple[float, float]:
-        """Return the smallest and the largest vote: the logarithm of the least probability allowed, and its negative.
-
-        >>> round(Soft("logistic", 0.5, 8).vote_range(3)[1], 3)
-        4.605
-        """
         return math.log(LEAST), -math.log(LEAST)
 
     def vote_bits(self, n_classes: int) -> int:
         """Return the bits of a vote in prediction and on hold-out samples: those of a score, but at least 8.
 
         A vote sums many scores. The initiator's own votes have the finest levels.
-
-        >>> Soft("logistic", 0.5, 4).vote_bits(26), Soft("logistic", 0.5, 16).vote_bits(2)
-        (8, 16)
         """
         return FINEST_BITS if self.at_home else max(LEAST_VOTE_BITS, self.bits(n_classes))
-
-    def _check_bits(self, said: SoftReward, n_classes: int) -> None:
-        if said.bits != self.bits(n_classes):
-            raise ProtocolError(f"Expected {self.bits(n_classes)} bits, got {said.bits}.")
 
 
 def _log_losses(said: Floats, codes: Codes) -> Floats:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assistlearn.evaluation.calibration import Reliability
-from assistlearn.evaluation.result import Between, Headline, SharedIn, ShareRow
+from assistlearn.evaluation.differences import Difference
+from assistlearn.evaluation.result import Headline, SharedIn, ShareRow
 from assistlearn.evaluation.words import (
     SHARES,
     TITLES,
@@ -195,7 +196,7 @@ def _metrics(view: View) -> PageTable:
     return PageTable(compared_in_words(view.subject.label_only), columns, rows)
 
 
-def _interval(between: Between | None) -> tuple[str, str]:
+def _interval(between: Difference | None) -> tuple[str, str]:
     return ("-", "-") if between is None else (f"{between.value:+.3f}", f"{between.low:+.3f} to {between.high:+.3f}")
 
 

@@ -11,7 +11,8 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from assistlearn.agent.file import load_description
 from assistlearn.errors import AssistLearnError
 from assistlearn.evaluation.calibration import ScoreCalibration, in_words
-from assistlearn.evaluation.result import AgentRow, Between, Findings, Headline, findings, in_the_result, trained_with
+from assistlearn.evaluation.differences import Difference
+from assistlearn.evaluation.result import AgentRow, Findings, Headline, findings, in_the_result, trained_with
 from assistlearn.evaluation.terms import LOSS_WORDS
 from assistlearn.evaluation.words import counted
 from assistlearn.events import (
@@ -323,7 +324,7 @@ class Story:
         worth = self._worth
         if worth is None:
             return None
-        between = Between(worth["estimate"], worth["lower"], worth["upper"])
+        between = Difference(worth["estimate"], worth["lower"], worth["upper"])
         what = LOSS_WORDS[worth["asked"]["loss"]]
         figures = worth["loss_alone"], worth["loss_assisted"]
         return Headline(worth["answer"], what, worth["n_opened"], *figures, between, False, is_gain=True)

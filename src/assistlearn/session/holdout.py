@@ -263,7 +263,7 @@ class HoldOut:
         """Return votes as the initiator gets them in prediction: those of helpers are rounded."""
         method = self._deciding.method
         heard = {
-            name: each if name == self._initiator else Votes(method.heard_votes(*each), each.weight)
+            name: each if name == self._initiator else Votes(method.received_votes(*each), each.weight)
             for name, each in said.items()
         }
         return HoldoutVotes(heard, replace(self._deciding, learned=learned), len(self.codes), self._own)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -11,18 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from scipy.optimize import check_grad
+from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.tree import DecisionTreeClassifier
 
+from assistlearn import AssistedClassifier
 from assistlearn.core.votes import winners
 from assistlearn.evaluation.calibration import (
+    FEWEST,
+    MOST_GROUPS,
     OUT_OF_FOLD,
+    UNCHANGED,
     ScoreCalibration,
-    _Lesson,
     cross_fitted,
-    expected_calibration_error,
     fit_calibration,
+    fit_sureness,
     in_words,
+    loss_and_slope,
+    odds_and_lead,
+    reliability,
 )
+from bench.calibration.measure import expected_calibration_error
 
 classes = st.integers(2, 5)
 
@@ -116,9 +127,8 @@ def test_equal_weights_are_no_weights_and_uneven_ones_count_as_fewer_samples():
 
 def test_the_slope_is_that_of_the_loss():
     logs, codes = drawn(50, 3, 6)
-    lesson = _Lesson(logs, np.eye(3)[codes] + 0.01, -0.4)
-    start = np.random.default_rng(0).normal(0.0, 0.5, 7)
-    loss, slope = (lambda x: lesson.loss_and_slope(x)[0]), (lambda x: lesson.loss_and_slope(x)[1])
+    start, rest = np.random.default_rng(0).normal(0.0, 0.5, 7), (logs, np.eye(3)[codes] + 0.01, -0.4)
+    loss, slope = (lambda x: loss_and_slope(x, *rest)[0]), (lambda x: loss_and_slope(x, *rest)[1])
     assert check_grad(loss, slope, start) < 1e-4 * np.abs(slope(start)).max()
 
 
@@ -126,12 +136,6 @@ def test_a_calibration_is_kept_as_plain_numbers_to_the_bit():
     calibration = fit_calibration(*drawn(100, 3, 7))
     assert ScoreCalibration.from_json(json.loads(json.dumps(asdict(calibration)))) == calibration
     assert ScoreCalibration.from_json(None) is None
-
-
-def test_a_calibration_that_was_kept_before_there_was_a_correction_has_none():
-    kept = asdict(fit_calibration(*drawn(100, 3, 7)))
-    del kept["sureness"]
-    assert ScoreCalibration.from_json(kept).sureness == (0.0, 0.0, 0.0)
 
 
 def test_probabilities_that_are_drawn_from_have_no_calibration_error():
@@ -173,3 +177,100 @@ def test_words_say_by_what_and_why_not():
     )
     assert "those of the combination" in in_words(None, wanted=True, learned=True)
     assert "as you asked" in in_words(None, wanted=False, learned=False)
+
+
+@given(st.integers(0, 400), st.integers(2, 5), st.integers(0, 2**32 - 1), st.integers(1, 40))
+def test_groups_hold_every_sample_once_and_their_means_are_those_of_all(n, n_classes, seed, n_levels):
+    rng = np.random.default_rng(seed)
+    said = rng.integers(1, n_levels + 1, (n, n_classes)).astype(float)
+    codes, predicted = rng.integers(0, n_classes, n), said.argmax(axis=1)
+    weights = rng.integers(0, 3, n).astype(float)
+    groups = reliability(codes, said, predicted, weights)
+    there = weights > 0.0
+    assert sum(group.n_samples for group in groups) == there.sum()
+    assert len(groups) <= MOST_GROUPS
+    assert len(groups) <= 1 or there.sum() >= FEWEST * len(groups)
+    if there.any():
+        sure = (said[np.arange(n), predicted] / said.sum(axis=1))[there]
+        assert [group.said for group in groups] == sorted(group.said for group in groups)
+        assert sure.min() - 1e-6 <= groups[0].said
+        assert groups[-1].said <= sure.max() + 1e-6
+
+
+def test_answers_that_tell_the_truth_are_right_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    sure = rng.uniform(0.5, 1.0, 50_000)
+    codes = (rng.uniform(size=len(sure)) > sure).astype(int)
+    groups = reliability(codes, np.column_stack([sure, 1.0 - sure]), np.zeros(len(sure), dtype=int))
+    assert len(groups) == MOST_GROUPS
+    for group in groups:
+        assert group.right == pytest.approx(group.said, abs=0.03)
+
+
+def test_a_sample_that_weighs_three_counts_as_three_alike():
+    said = np.tile([[0.3, 0.7]], (2, 1))
+    (group,) = reliability(np.array([1, 0]), said, np.array([1, 1]), np.array([3.0, 1.0]))
+    assert (group.n_samples, group.said, group.right) == (2, 0.7, 0.75)
+
+
+def test_few_samples_are_one_group():
+    said = np.column_stack([np.linspace(0.5, 0.9, 2 * FEWEST - 1), np.linspace(0.5, 0.1, 2 * FEWEST - 1)])
+    assert len(reliability(np.zeros(len(said), dtype=int), said, np.zeros(len(said), dtype=int))) == 1
+
+
+def test_answers_that_are_equally_sure_are_in_one_group_even_if_the_group_before_becomes_small():
+    """The mean size of a group is never below the fewest; a single one may be, and its interval says so."""
+    sure = np.repeat([0.6, 0.9], [5, 2 * FEWEST - 5])
+    few, many = reliability(
+        np.zeros(len(sure), dtype=int), np.column_stack([sure, 1.0 - sure]), np.zeros(len(sure), dtype=int)
+    )
+    assert (few.n_samples, many.n_samples) == (5, 2 * FEWEST - 5)
+    assert few.interval[0] < many.interval[0]
+
+
+def behind_winners(n, n_classes, seed):
+    exponents = np.random.default_rng(seed).normal(0.0, 2.0, (n, n_classes))
+    return exponents - exponents.max(axis=1, keepdims=True)
+
+
+def test_odds_and_lead_are_those_of_the_probabilities():
+    behind = behind_winners(50, 5, 0)
+    said = np.sort(np.exp(behind) / np.exp(behind).sum(axis=1, keepdims=True), axis=1)
+    odds, lead = odds_and_lead(behind)
+    assert odds == pytest.approx(np.log(said[:, -1] / (1.0 - said[:, -1])))
+    assert lead == pytest.approx(np.log(said[:, -1] / said[:, -2]))
+
+
+@pytest.mark.parametrize("truth", [(0.8, 0.0, 0.0), (0.0, -0.5, 0.0), (-0.3, 0.2, 0.4)])
+def test_a_known_correction_is_found_again(truth):
+    behind = behind_winners(20_000, 4, 1)
+    odds, lead = odds_and_lead(behind)
+    true_odds = odds + truth[0] + truth[1] * odds + truth[2] * lead
+    right = np.random.default_rng(2).random(len(odds)) < 1.0 / (1.0 + np.exp(-true_odds))
+    assert fit_sureness(behind, right, np.ones(len(odds))) == pytest.approx(truth, abs=0.12)
+
+
+def test_samples_that_count_twice_are_as_good_as_two():
+    behind = behind_winners(200, 4, 3)
+    right = np.arange(200) % 3 > 0
+    twice = fit_sureness(np.vstack([behind, behind]), np.hstack([right, right]), np.ones(400))
+    assert fit_sureness(behind, right, np.full(200, 2.0)) == pytest.approx(twice, abs=1e-5)
+
+
+def test_an_ensemble_of_two_voters_says_how_often_it_is_right():
+    """Digits, cut in two. A factor per class cannot tell answers that both give from those that they quarrel about."""
+    X, y = load_digits(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
+    tree = DecisionTreeClassifier(max_depth=3)
+    agents = [("left", tree, slice(0, 32)), ("right", tree, slice(32, 64))]
+    model = AssistedClassifier(agents, method="ensemble", holdout=0.3, n_rounds=10, random_state=0).fit(X, y)
+    without = clone(model).fit(X, y)
+    without.calibration_ = replace(model.calibration_, sureness=UNCHANGED)
+    error = expected_calibration_error(y_test, model.predict_proba(X_test))
+    assert error < 0.06
+    assert expected_calibration_error(y_test, without.predict_proba(X_test)) > 1.5 * error
+
+
+def test_two_classes_need_no_correction():
+    total = np.random.default_rng(0).normal(size=(100, 2))
+    assert fit_calibration(total, (total[:, 1] > 0).astype(int)).sureness == UNCHANGED
