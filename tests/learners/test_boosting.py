@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from assistlearn.core.state import SoftState, VectorState
 from assistlearn.core.votes import add_answers, confidences, probabilities
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import HistTreeClassifier, Honesty, Learner, Model, folds
-from assistlearn.learners.boosting import Boosted, Private, boost
+from assistlearn.learners.boosting import Boosted, Boosting, Private
 from assistlearn.learners.model import dump_model, load_model
 from assistlearn.learners.weighting import TurnSeeds
 from assistlearn.methods.hard import Ascii
@@ -110,7 +111,7 @@ def test_no_step_raises_the_training_loss(codes, seed, shrinkage, loss, n_before
     (present,) = state.vectors()
     present += rng.randn(*present.shape) * n_before
     losses = [mean_loss(state)]
-    for number, _ in enumerate(boost(learner, state, codes, Private(state, method, seed, "round 1"))):
+    for number, _ in enumerate(Boosting.each(learner, state, codes, Private(state, method, seed, "round 1"))):
         losses.append(mean_loss(state))
         if number == 6:
             break
@@ -155,7 +156,7 @@ def test_the_number_of_models_is_the_one_with_the_most_gain_on_a_fold_that_they_
     aside = folds.deal(CODES, 3, seed=5) == 0
     learner = Learner(TREE, "a")
     learner.prepare(X[~aside], CODES[~aside], seed=5)
-    steps = list(boost_at_most(20, learner, turn, CODES[~aside], ~aside))
+    steps = list(islice(Boosting.each(learner, turn.state.part(~aside), CODES[~aside], turn), 20))
     said = [Boosted([s.model for s in steps[:n]], [s.weight for s in steps[:n]], 3) for n in range(1, 21)]
     unseen = turn.state.part(aside)
     gains = []
@@ -166,13 +167,6 @@ def test_the_number_of_models_is_the_one_with_the_most_gain_on_a_fold_that_they_
     n_models, honest = honest_answers(CODES, turn, 20)
     assert n_models == best > 1
     np.testing.assert_array_equal(honest[aside], said[best - 1].predict_proba(X[aside]))
-
-
-def boost_at_most(most, learner, turn, codes, rows):
-    for number, step in enumerate(boost(learner, turn.state.part(rows), codes, turn), 1):
-        yield step
-        if number == most:
-            return
 
 
 def test_a_learner_for_which_one_model_is_best_keeps_a_plain_one_and_tries_no_more():

@@ -15,7 +15,7 @@ from assistlearn import AssistedClassifier
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import Honesty, Model
-from assistlearn.learners.residuals import Correction, corrected
+from assistlearn.learners.boosting import Correction, corrected
 from assistlearn.methods.soft import Soft
 from bench.accuracy.problems.tic_tac_toe import TIC_TAC_TOE, boards
 

@@ -61,10 +61,3 @@ def test_a_file_with_something_else_in_it_is_refused(tmp_path: Path):
     path.write_bytes(io.dumps(DecisionTreeClassifier().fit(X, y)))
     with pytest.raises(UntrustedFileError, match="holds a DecisionTreeClassifier, not a model"):
         load_model(path, ("sklearn",))
-
-
-def test_a_model_that_an_earlier_version_kept_can_be_read():
-    # Written while Model was a class of assistlearn.learners.learner.
-    model = load_model(Path(__file__).parent / "kept" / "learner_model.skops", ("sklearn",))
-    assert isinstance(model, Model)
-    assert (model.predict(X) == y).mean() == 0.96

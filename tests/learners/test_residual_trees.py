@@ -24,7 +24,7 @@ from assistlearn.learners import Honesty, Learner, Model, folds
 from assistlearn.learners import residuals as residual_boosting
 from assistlearn.learners.boosting import Private
 from assistlearn.learners.model import dump_model, load_model
-from assistlearn.learners.residuals import LOUDNESS, MOST, RESIDUALS, STEP, ResidualTrees, grow, newton_steps, twin
+from assistlearn.learners.residuals import LOUDNESS, MOST, STEP, ResidualBoosting, ResidualTrees, newton_steps, twin
 from assistlearn.methods.soft import Soft
 
 X, CODES = load_wine(return_X_y=True)
@@ -103,7 +103,7 @@ def test_no_tree_raises_the_training_loss(codes, seed, loud, depth, weighted):
     present += rng.randn(*present.shape) * loud
     logits = state.class_votes(codes) * (n_classes - 1) / n_classes
     losses = [np.average(-log_softmax(logits, axis=1)[np.arange(len(codes)), codes], weights=weights)]
-    for step in islice(grow(learner, state, codes, Private(state, FINE, seed, "round 1")), 8):
+    for step in islice(ResidualBoosting.each(learner, state, codes, Private(state, FINE, seed, "round 1")), 8):
         logits = logits + step.said
         losses.append(np.average(-log_softmax(logits, axis=1)[np.arange(len(codes)), codes], weights=weights))
     assert (np.diff(losses) <= 1e-12).all()
@@ -115,10 +115,10 @@ def test_a_step_is_halved_where_it_would_raise_the_loss(monkeypatch):
     learner = Learner(TREE, "a")
     learner.prepare(X, CODES, 0)
     state = FINE.start(N, 3)
-    (step,) = islice(grow(learner, state, CODES, Private(state, FINE, 7, "round 1")), 1)
+    (step,) = islice(ResidualBoosting.each(learner, state, CODES, Private(state, FINE, 7, "round 1")), 1)
     shares = np.full((N, 3), 1 / 3)
-    whole = 64.0 * newton_steps(step.tree.apply(X), step.tree.tree_.node_count, np.eye(3)[CODES] > 0, shares, None)
-    told = whole[step.tree.apply(X)]
+    whole = 64.0 * newton_steps(step.model.apply(X), step.model.tree_.node_count, np.eye(3)[CODES] > 0, shares, None)
+    told = whole[step.model.apply(X)]
     halvings = np.log2(told[step.said != 0.0] / step.said[step.said != 0.0])
     assert halvings.min() == halvings.max() == pytest.approx(round(halvings[0]))
     assert halvings[0] >= 1.0
@@ -137,7 +137,7 @@ def test_a_samples_own_label_does_not_change_the_honest_answer_about_it(monkeypa
     def honest_answers(codes):
         turn = Private(FINE.start(N, 3), FINE, 4, "round 1")  # 4: the second fold says how many
         dealt = folds.Folds(lambda: Learner(TREE, "a"), X, codes, Honesty("out-of-fold", 3), seed=5)
-        return dealt.boosted(turn, 2, RESIDUALS)
+        return dealt.boosted(turn, 2, ResidualBoosting)
 
     n_trees, before = honest_answers(CODES)
     other = CODES.copy()
