@@ -184,7 +184,6 @@ def test_a_setting_of_the_ensemble_that_cannot_be_is_refused(setting):
 @parametrize_with_checks(
     [
         HistTreeClassifier(),
-        HistTreeClassifier(max_depth=None, max_bin=256, n_jobs=1),
         HistTreeClassifier(subsample=0.8, random_state=0),
         HistBoostClassifier(n_estimators=5),
     ]

@@ -251,9 +251,9 @@ def spoil_many(kind, n, seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_passes_does_not_crash_however_it_was_spoiled(kind):
-    code = f"from tests.learners_hist.test_kept import spoil_many; print(spoil_many({kind!r}, 300, 0))"
+    code = f"from tests.learners_hist.test_kept import spoil_many; print(spoil_many({kind!r}, 100, 0))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2]
     )
     assert done.returncode == 0, f"{done.returncode}: {done.stderr[-2000:]}"
-    assert 0 < int(done.stdout) < 250  # harmless numbers, such as those in the leaves, may change
+    assert 0 < int(done.stdout) < 85  # harmless numbers, such as those in the leaves, may change

@@ -26,9 +26,6 @@ from assistlearn.session.deciding import Votes
 from assistlearn.tables.labels import notes_on_classes
 from assistlearn.types import Bools, Codes, Floats
 
-# Checks of an estimator's parameters, before any work begins.
-
-
 ALWAYS_RIGHT = (
     "Every agent's model was right about every training sample, so that the agents had nothing to tell each other. "
     "If their learners memorise the training samples, pass reward='out-of-fold' (or 'auto')."
@@ -172,7 +169,6 @@ def find_columns(agents: Sequence[AgentSpec], X: Any, names: Sequence[str] | Non
 
 
 def warn_nothing_learned(n_classes: int) -> None:
-    """Say that no model was kept, and what to do."""
     warnings.warn(
         "No model was kept: no agent's model was better than chance, "
         f"that is, right on more than 1/{n_classes} of the ignorance. "
@@ -183,7 +179,6 @@ def warn_nothing_learned(n_classes: int) -> None:
 
 
 def warn_large_epsilon(epsilon: float) -> None:
-    """Warn if this epsilon hardly protects the labels."""
     words = caution(epsilon)
     if words:
         warnings.warn(words, AssistLearnWarning, stacklevel=4)
@@ -202,8 +197,7 @@ def warn_of_changed_votes(then: Mapping[str, Floats], said: Mapping[str, Votes])
         warnings.warn(f"{words} For predictions without: subset({rest}).", AssistLearnWarning, stacklevel=4)
 
 
-# Who is the same person: the groups that a caller names, or rows that repeat others too exactly for chance.
-#
+# -- who is the same person: the groups that a caller names, or rows that repeat others too exactly for chance ---------
 # A row that occurs again, in training samples that were drawn with replacement or where a person was entered twice,
 # tells its label to every model that has seen the other one. So such rows are kept together.
 #

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
@@ -15,7 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples
 
 from assistlearn.agent.agent import Agent, TrainingSamples
 from assistlearn.combination import Combination
@@ -47,11 +46,19 @@ from assistlearn.estimators.columns import (
     rows_held,
     take_columns,
 )
-from assistlearn.estimators.showing import VerboseBar, agents_block, answer_block, documents_plan, unchecked_block
-from assistlearn.estimators.voting import Learned, SharesMixin
+from assistlearn.estimators.showing import agents_block, answer_block, documents_plan, progress, unchecked_block
+from assistlearn.estimators.voting import Voting
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.result import Report
-from assistlearn.events import Event, EventLog, StopReason, TurnFinished
+from assistlearn.events import (
+    AgentLeft,
+    CombinationLearned,
+    Event,
+    RoundFinished,
+    RunFinished,
+    StopReason,
+    TurnFinished,
+)
 from assistlearn.initiator.setup import SetUp, check_holdout, set_up
 from assistlearn.initiator.training import Alone, alone_of
 from assistlearn.learners import Honesty
@@ -67,7 +74,7 @@ logger = logging.getLogger("assistlearn")
 
 
 @documents_plan
-class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classify with the help of agents who each know some of the columns.
 
     Agents take turns. In its turn an agent fits its own private estimator to its own columns. A weight for each
@@ -234,8 +241,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.preprocess = preprocess
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
-    # -- fitting
-    # --------------------------------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train: in every round every agent has one turn, until there is a reason to stop.
@@ -433,20 +439,28 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
 
     def _follow(self, events: Iterator[Event], n_turns: int) -> None:
         """Run the session, show its progress if ``verbose``, and record its events."""
-        log = EventLog()
-        learned = Learned()
-        log.listen(learned.hear)
-        log.listen(lambda event: logger.debug("%s", event))
-        with VerboseBar(n_turns, enabled=self.verbose, metric=self.metric) as bar:
-            log.listen(bar.show)
+        turns: list[TurnFinished] = []
+        with progress(n_turns, enabled=self.verbose, metric=self.metric) as show:
             for event in events:
-                log.append(event)
-        self.n_rounds_, self.stop_reason_ = learned.n_rounds, learned.stop_reason
-        self.holdout_scores_, self.holdout_metrics_ = learned.holdout_scores, learned.metrics
-        self.round_losses_ = learned.losses
-        self.left_ = learned.left
-        self.contributions_ = tuple(c for c in learned.contributions if c.round <= self.n_rounds_)
-        self.sat_out_ = tuple(turn for turn in learned.sat_out if turn.round <= self.n_rounds_)
+                logger.debug("%s", event)
+                show(event)
+                match event:
+                    case TurnFinished():
+                        turns.append(event)
+                    case RoundFinished():
+                        self.holdout_scores_ += [] if event.holdout_accuracy is None else [event.holdout_accuracy]
+                        self.holdout_metrics_ += [] if event.holdout_accuracy is None else [event.metric]
+                        self.round_losses_ += [] if event.loss is None else [event.loss]
+                    case CombinationLearned() if event.holdout_accuracy is not None:
+                        self.holdout_scores_[event.n_rounds - 1] = event.holdout_accuracy
+                        self.holdout_metrics_[event.n_rounds - 1] = event.metric
+                    case AgentLeft():
+                        self.left_[event.agent] = event.reason
+                    case RunFinished():
+                        self.n_rounds_, self.stop_reason_ = event.n_rounds, event.reason
+        voting = [turn for turn in turns if turn.round <= self.n_rounds_]
+        self.contributions_ = tuple(turn.contribution for turn in voting if turn.contribution is not None)
+        self.sat_out_ = tuple(turn for turn in voting if turn.contribution is None)
         for agent in self.agents_.values():
             agent.end(self.n_rounds_)
         logger.info("Training ended after round %d: %s.", self.n_rounds_, self.stop_reason_)
@@ -460,34 +474,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             raise SettingsError(f"random_state={state!r} cannot be a seed: it {complaint}")
         return int(state)
 
-    # -- fewer agents at prediction, and baselines
-    # ------------------------------------------------------------------------------------------------------
-
-    def subset(self, names: Sequence[str]) -> Self:
-        """Return this fitted model with some of its agents: the others do not vote.
-
-        Parameters
-        ----------
-        names : sequence of str
-            The agents that are present; at least one. The returned model's ``agents_`` lists them.
-
-        Returns
-        -------
-        model : AssistedClassifier
-            Fitted; it shares the agents' models and the calibration. It takes the same table, and ignores the columns
-            of absent agents.
-        """
-        check_is_fitted(self)
-        names = [names] if isinstance(names, str) else list(names)
-        unknown = [name for name in names if name not in self.agents_]
-        if unknown or not names:
-            raise SettingsError(f"A subset must name some of the agents {list(self.agents_)}, not {names}.")
-        part = copy(self)
-        part.agents_ = {name: agent for name, agent in self.agents_.items() if name in names}
-        part.columns_ = {name: self.columns_[name] for name in part.agents_}
-        part.contributions_ = tuple(c for c in self.contributions_ if c.agent in part.agents_)
-        part.sat_out_ = tuple(turn for turn in self.sat_out_ if turn.agent in part.agents_)
-        return part
+    # -- baselines -----------------------------------------------------------------------------------------------------
 
     def alone(self, name: str) -> AssistedClassifier | DummyClassifier:
         """Return the baseline *alone* (the paper's *Single*): one agent without help, with the same settings, unfitted.
@@ -530,12 +517,6 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         settings = self.get_params(deep=False) | {"agents": agents, "order": "chain"}
         return AssistedClassifier(**settings)
 
-    # -- checks --
-
-    def _plan(self) -> Plan:
-        """Return the plan with these parameters. The plan checks them."""
-        return Plan(**{name: getattr(self, name) for name, known in SETTINGS.items() if known.estimator})
-
     def _check_agents(self) -> list[AgentSpec]:
         agents = check_agents(self.agents)
         try:
@@ -544,18 +525,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             raise SettingsError(f"agents: {error}") from None
         return agents
 
-    def _check_table(self, X: Any, reset: bool) -> Any:
-        if not hasattr(X, "columns"):
-            X = check_array(
-                X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, estimator=self, input_name="X"
-            )
-        elif _num_samples(X) == 0:
-            raise SettingsError("X has 0 sample(s) (rows), while a minimum of 1 is required.")
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return X
-
-    # -- scikit-learn's conventions
-    # ----------------------------------------------------------------------------------------
+    # -- scikit-learn's conventions ------------------------------------------------------------------------------------
 
     @property
     def _agents(self) -> Any:

@@ -23,28 +23,16 @@ from assistlearn.tables.preparation import (
 )
 from assistlearn.tables.settings import PreprocessingSettings
 
-# Find the columns that an agent knows. They are given as for scikit-learn's ``ColumnTransformer``.
-
-
 Positions = NDArray[np.intp]
+
+# -- the columns that an agent knows, given as for scikit-learn's ColumnTransformer ------------------------------------
 
 
 def positions_of(columns: Any, X: Any, names: Sequence[str] | None, agent: str) -> Positions:
     """Return the positions of the columns that an agent knows.
 
-    Parameters
-    ----------
-    columns : str, int, slice, sequence of these, boolean mask, or callable
-        A callable is given ``X`` and returns any of the others.
-    X : table
-        The table with the columns of all agents.
-    names : sequence of str or None
-        The names of the columns, if the table has any.
-    agent : str
-        The agent's name, for error messages.
+    They are given as names, positions, a slice, a boolean mask, or a function of ``X`` that returns any of these.
 
-    Examples
-    --------
     >>> X = np.zeros((2, 4))
     >>> positions_of(slice(1, 3), X, None, "lab")
     array([1, 2])
@@ -76,7 +64,7 @@ def take_columns(X: Any, positions: Positions) -> Any:
         return X.iloc[:, positions]
     if hasattr(X, "get_columns") or hasattr(X, "to_arrow"):  # polars takes lists, not arrays
         return X[:, positions.tolist()]
-    if len(positions) and _is_run(positions):  # neighbours: a slice makes no copy
+    if len(positions) and bool(np.all(np.diff(positions) == 1)):  # neighbours: a slice makes no copy
         return X[:, positions[0] : positions[-1] + 1]
     return X[:, positions]
 
@@ -121,7 +109,6 @@ class AllColumns:
         self.of = of
 
     def __call__(self, X: Any) -> Positions:
-        """Return the positions of these columns."""
         if self.of is None:
             return np.arange(X.shape[1])
         names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
@@ -213,11 +200,7 @@ class _Finder:
         return np.flatnonzero(mask)
 
 
-def _is_run(positions: Positions) -> bool:
-    return bool(np.all(np.diff(positions) == 1))
-
-
-# Prepare an agent's columns for a learner that cannot use them unchanged, as the command line does.
+# -- preparing them for a learner that cannot use them unchanged, as the command line does -----------------------------
 
 
 PREPROCESS = ("auto", "always", "never")
@@ -229,14 +212,8 @@ prepared for a pipeline with steps of its own."""
 class Prepared:
     """An agent's learner with its preprocessing, and the reader of the agent's columns.
 
-    Attributes
-    ----------
-    agent : str
-        The agent's name.
-    estimator : Pipeline or classifier
-        The preprocessing and the learner; the learner alone if reading the columns is enough.
-    reader : FrameReader
-        Reads the columns by their kinds, which were found in all rows given to ``fit``.
+    Without a pipeline the estimator is the learner alone: then reading the columns by their kinds, which were found in
+    all rows given to ``fit``, is enough.
     """
 
     agent: str
@@ -251,18 +228,7 @@ class Prepared:
 def prepared(agent: str, learner: Any, own: Any, preprocess: str, abstains: bool) -> Prepared | None:
     """Return how an agent's columns are prepared for its learner; None if they are used unchanged.
 
-    Parameters
-    ----------
-    agent : str
-        Its name.
-    learner : scikit-learn classifier
-        Its learner.
-    own : data frame, ndarray or sparse matrix
-        Its columns.
-    preprocess : {"auto", "always", "never"}
-        When columns are prepared.
-    abstains : bool
-        Whether the agent abstains on rows without any value, so that the gaps in these rows do not count.
+    An agent that ``abstains`` on rows without any value needs nothing for the gaps in these rows.
     """
     if not _is_needed(learner, own, preprocess, abstains):
         return None
@@ -278,7 +244,6 @@ def prepared(agent: str, learner: Any, own: Any, preprocess: str, abstains: bool
 
 
 def check_preprocess(preprocess: Any) -> None:
-    """Refuse an unknown value of the parameter ``preprocess``."""
     if preprocess not in PREPROCESS:
         raise SettingsError(f"preprocess={preprocess!r} must be one of {', '.join(map(repr, PREPROCESS))}.")
 

@@ -92,12 +92,10 @@ class BestOf(ClassifierMixin, BaseEstimator):
         return out
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of the classes."""
         check_is_fitted(self)
         return self._probabilities(self._model.say(self._model.transform(X)), self._right)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels."""
         check_is_fitted(self)
         said = self._model.say(self._model.transform(X))
         found: NDArray[Any] = self.classes_[said.argmax(axis=1) if said.ndim == 2 else said]

@@ -49,29 +49,12 @@ def fit_to_noisy_labels(
 ) -> tuple[Model, Said]:
     """Return a model fitted to labels that chance has changed, and honest answers for the training rows.
 
-    Parameters
-    ----------
-    learner : Learner
-        Prepared with the changed labels, and honest (``reward="out-of-fold"``).
-    epsilon : float
-        The epsilon with which the labels were changed; infinity where they were not.
-    seed : int
-        For chance in the learner.
-    when : str
-        The turn in words, for error messages.
-    n_classes : int
-        The number of classes.
-    method : Method, optional
-        The method of the run. With it, a learner that may boost by itself makes several models in every pass
-        (:meth:`~.Learner.fit_boosted`). Without it, a learner always makes one.
+    The learner is prepared with the changed labels, and honest (``reward="out-of-fold"``). An epsilon of infinity means
+    that they were not changed. With the ``method`` of the run, a learner that may boost by itself makes several models
+    in every pass (:meth:`~.Learner.fit_boosted`); without it, a learner always makes one.
 
-    Returns
-    -------
-    model : Model
-        It says probabilities (n x K), where the estimator has them; else class codes. With two classes they are about
-        the changed labels, with more classes about the likeliest true labels.
-    said : array
-        What models that have not seen a sample say about it.
+    The model says probabilities (n x K), where the estimator has them; else class codes. With two classes they are
+    about the changed labels, with more classes about the likeliest true labels.
     """
 
     def fit(learner: Learner) -> tuple[Model, Said]:
