@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from assistlearn.core.people import Groups, deal_groups
+from assistlearn.core import people
 from assistlearn.core.votes import score_of_truth
 from assistlearn.learners.boosting import PATIENCE, Boosting, Private
 from assistlearn.learners.model import Model
@@ -93,22 +93,14 @@ def kept_share(unseen: Said, seen: Said, codes: Codes, ignorance: Floats, n_clas
     return 0.0 if honest <= 0.0 else 1.0 if honest >= flattering else honest / flattering
 
 
-def deal(codes: Codes, n_folds: int, seed: int, groups: Groups | None = None) -> NDArray[np.intp]:
-    """Return the fold of each sample. Folds are equally large, and every class is spread over them evenly if possible.
-
-    Samples of one group, which are about the same person, share a fold.
+def deal(codes: Codes, n_folds: int, seed: int, groups: people.Groups | None = None) -> NDArray[np.intp]:
+    """Return the fold of each sample, by a seed (:func:`assistlearn.core.people.deal`).
 
     >>> folds = deal(np.array([0, 0, 0, 0, 1, 1]), 2, seed=0)
     >>> [sorted(folds[:4].tolist()), sorted(folds[4:].tolist())]
     [[0, 0, 1, 1], [0, 1]]
     """
-    shuffled = np.random.RandomState(seed).permutation(len(codes))
-    if groups is not None:
-        return deal_groups(codes, groups, n_folds, shuffled)
-    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
-    folds = np.empty(len(codes), dtype=np.intp)
-    folds[by_class] = np.arange(len(codes)) % n_folds
-    return folds
+    return people.deal(codes, n_folds, np.random.RandomState(seed).permutation(len(codes)), groups)
 
 
 class Folds:
