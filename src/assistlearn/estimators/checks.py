@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _num_samples, assert_all_finite, column_or_1d
@@ -20,8 +22,9 @@ from assistlearn.core.people import Groups, groups_of
 from assistlearn.errors import AssistLearnWarning, SettingsError, listed
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
 from assistlearn.evaluation.constancy import changed
-from assistlearn.learners.weighting import take_rows
+from assistlearn.learners.weighting import MAX_SEED, take_rows
 from assistlearn.methods.label_private import caution
+from assistlearn.plan import SETTINGS
 from assistlearn.session.deciding import Votes
 from assistlearn.tables.labels import notes_on_classes
 from assistlearn.types import Bools, Codes, Floats
@@ -131,6 +134,16 @@ def check_sample_weight(sample_weight: Any, X: Any) -> Floats | None:
     if not weight.sum() > 0.0:
         raise SettingsError("Every sample_weight is zero: there is nothing to learn from.")
     return without_scale(weight)
+
+
+def drawn_seed(random_state: Any) -> int:
+    """Return a number as it is, and draw one from any other ``random_state``."""
+    if not isinstance(random_state, Integral):
+        return int(check_random_state(random_state).randint(MAX_SEED))
+    complaint = SETTINGS["seed"].check(random_state)
+    if complaint is not None:
+        raise SettingsError(f"random_state={random_state!r} cannot be a seed: it {complaint}")
+    return int(random_state)
 
 
 def class_factors(class_weight: Mapping[Any, float], classes: Any, labels: Any) -> dict[int, float]:

@@ -6,13 +6,12 @@ import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _num_samples
 
@@ -30,6 +29,7 @@ from assistlearn.estimators.checks import (
     check_labels,
     check_sample_weight,
     class_factors,
+    drawn_seed,
     find_columns,
     warn_large_epsilon,
     warn_nothing_learned,
@@ -62,9 +62,9 @@ from assistlearn.events import (
 from assistlearn.initiator.setup import SetUp, check_holdout, set_up
 from assistlearn.initiator.training import Alone, alone_of
 from assistlearn.learners import Honesty
-from assistlearn.learners.weighting import MAX_SEED, take_rows
+from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.orders import Order
-from assistlearn.plan import SETTINGS, Plan
+from assistlearn.plan import Plan
 from assistlearn.session import Session
 from assistlearn.session.holdout import doubt_of
 from assistlearn.session.participant import LocalParticipant
@@ -303,7 +303,7 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         else:
             matters = plan.honest_reward != "in-sample" or plan.holdout is not None
             people = who_is_who(X, codes, groups) if matters or groups is not None else None
-            self._train(replace(plan, seed=self._draw_seed()), X, codes, weight, people)
+            self._train(replace(plan, seed=drawn_seed(self.random_state)), X, codes, weight, people)
         left_out = self.report_ is not None and self.report_.left_out  # they had learned something; the log says so
         if not self.contributions_ and not left_out and self.stop_reason_ is not StopReason.ONE_CLASS:
             warn_nothing_learned(len(self.classes_))
@@ -312,7 +312,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         return self
 
     def _prepare(self, agents: Sequence[AgentSpec], X: Any) -> None:
-        """Find out which agents' columns must be prepared for their learners, and what these columns are."""
         abstains, found = self.missing_agent == "abstain", {}
         for name, learner, _ in agents:
             if learner is None:  # labels alone
@@ -323,7 +322,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         self.kinds_ = {name: how.reader.by_name for name, how in self._prepared.items()}
 
     def _learner_of(self, name: str, estimator: Any) -> Any:
-        """Return an agent's estimator, with its preprocessing if there is any."""
         return self._prepared[name].estimator if name in self._prepared else estimator
 
     def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None, groups: Groups | None) -> None:
@@ -379,7 +377,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
             self._leave_out(session.report)
 
     def _fresh_agent(self, plan: Plan) -> Agent:
-        """Return an untrained copy of the initiator."""
         name, estimator, _ = check_agents(self.agents)[0]
         honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
         return Agent(name, self._learner_of(name, estimator), honesty)
@@ -399,7 +396,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         return {name: agent for name, agent in self.agents_.items() if not (self._label_only and name == initiator)}
 
     def _leave_out(self, report: Report) -> None:
-        """Leave agents out of the result: their models do not vote."""
         for name in report.left_out:
             why = "makes the result worse on the hold-out samples" if name in report.worse else self.left_[name]
             logger.warning("Agent %r is left out of the result: %s.", name, why)
@@ -438,7 +434,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         return TrainingSamples(mine, made.codes[name], known, theirs, known_aside, made.folds.get(name))
 
     def _follow(self, events: Iterator[Event], n_turns: int) -> None:
-        """Run the session, show its progress if ``verbose``, and record its events."""
         turns: list[TurnFinished] = []
         with progress(n_turns, enabled=self.verbose, metric=self.metric) as show:
             for event in events:
@@ -464,15 +459,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         for agent in self.agents_.values():
             agent.end(self.n_rounds_)
         logger.info("Training ended after round %d: %s.", self.n_rounds_, self.stop_reason_)
-
-    def _draw_seed(self) -> int:
-        state = self.random_state
-        if not isinstance(state, Integral):
-            return int(check_random_state(state).randint(MAX_SEED))
-        complaint = SETTINGS["seed"].check(state)
-        if complaint is not None:
-            raise SettingsError(f"random_state={state!r} cannot be a seed: it {complaint}")
-        return int(state)
 
     # -- baselines -----------------------------------------------------------------------------------------------------
 
@@ -585,7 +571,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         return agents_block(check_agents(self.agents), columns, names, how)
 
     def _html_repr(self) -> str:
-        """Return the HTML for a notebook: the answer, if there is one, and scikit-learn's drawing."""
         report: Report | None = getattr(self, "report_", None)
         drawing: str = super()._html_repr()
         if report is None:

@@ -59,7 +59,6 @@ def positions_of(columns: Any, X: Any, names: Sequence[str] | None, agent: str) 
 
 
 def take_columns(X: Any, positions: Positions) -> Any:
-    """Return these columns of an array, sparse matrix or data frame, of the same type."""
     if hasattr(X, "iloc"):
         return X.iloc[:, positions]
     if hasattr(X, "get_columns") or hasattr(X, "to_arrow"):  # polars takes lists, not arrays
@@ -120,8 +119,6 @@ class AllColumns:
 
 
 class _Finder:
-    """Looks columns up for one agent."""
-
     def __init__(self, n_columns: int, names: Sequence[str] | None, agent: str) -> None:
         self._n_columns = n_columns
         self._names = None if names is None else [str(name) for name in names]
@@ -221,7 +218,6 @@ class Prepared:
     reader: FrameReader
 
     def rows(self, own: Any) -> Any:
-        """Return the agent's columns in the form that its estimator needs."""
         return learner_rows(self.estimator, self.reader.read(own, f"Agent {self.agent!r}"))
 
 

@@ -368,7 +368,6 @@ class Voting:
         return {name: None if labels else rows_held(self._rows_of(name, X)) for name, labels in alone.items()}
 
     def _rows_of(self, name: str, X: Any) -> Any:
-        """Return an agent's columns of a table, prepared if its learner needs that."""
         own = take_columns(X, self.columns_[name])
         return self._prepared[name].rows(own) if name in self._prepared else own
 
@@ -418,7 +417,6 @@ class Voting:
 def _with_next(
     answers: Iterator[tuple[KeptModel, Said]], before: Votes, rows: slice | Positions, method: Method
 ) -> Votes:
-    """Return an agent's votes with those of its next model."""
     kept, said = next(answers)
     own = before.scores[rows]
     method.add_votes(own, said, kept.model_weight)

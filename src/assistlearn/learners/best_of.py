@@ -58,7 +58,6 @@ class BestOf(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Floats | None = None) -> BestOf:
-        """Choose a classifier, and fit it to all samples."""
         if not len(self.estimators):
             raise SettingsError("estimators is empty: there are no classifiers to choose from.")
         self.classes_, codes = np.unique(y, return_inverse=True)

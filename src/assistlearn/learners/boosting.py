@@ -47,7 +47,6 @@ class WeightedModels:
         return np.arange(self.n_classes)
 
     def votes(self, rows: Any, **options: Any) -> Floats:
-        """Return the weighted sum of the models' votes, ``n x K``."""
         said = [model.say(rows, **options) for model in self.models]
         total = np.zeros((len(said[0]), self.n_classes))
         for answers, weight in zip(said, self.weights, strict=True):
@@ -285,7 +284,6 @@ class Boosting:
         return said
 
     def add(self, step: Step, said: Said) -> None:
-        """Add one more model, and what it answers for the samples."""
         if self._total is None:
             self._total, self._first = np.zeros((len(said), self.n_classes)), said
         add_answers(self._total, said, step.weight)

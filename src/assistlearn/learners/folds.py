@@ -187,7 +187,6 @@ class Folds:
         return out
 
     def aside(self, fold: int) -> NDArray[np.intp]:
-        """Return the positions of the samples in a fold."""
         return self._copies[fold].aside
 
 
@@ -233,7 +232,6 @@ class _Copy:
         return best, answers
 
     def boosted(self, turn: Private, n_models: int, kind: type[Boosting]) -> Said:
-        """Return what ``n_models`` models say about the fold."""
         constant = self._constant(turn.state.ignorance()[self._train], turn.state.n_classes)
         if constant is not None:
             return constant

@@ -188,7 +188,6 @@ class Learner:
         return model, self._other_folds().answers(ignorance, seed, when, n_classes, known)
 
     def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
-        """Return a model fitted under this ignorance."""
         estimator, classes = clone(self._classifier), self._classes
         with self.named(f"fit in {when}"):
             seed_all(estimator, seed)
@@ -199,7 +198,6 @@ class Learner:
         return Model(self._front, estimator, n_classes if soft else None, classes)
 
     def in_sample(self, model: Model, when: str) -> Said:
-        """Return what a model answers for the samples that it was fitted to."""
         with self.named(f"predict in {when}"):
             said = model.say(self._table, **self._options)
             if len(said) != len(self.codes):

@@ -76,7 +76,6 @@ class Model:
             raise UntrustedFileError(f"{source}: the classes that a model was fitted to are no list of class codes.")
 
     def _codes(self, answers: Any) -> Codes:
-        """Return the estimator's answers as integer class codes."""
         answers = np.asarray(answers)
         if answers.dtype.kind not in "iu":
             answers = answers.astype(np.int64)

@@ -90,7 +90,6 @@ def resample(codes: Codes, ignorance: Floats, seed: int) -> NDArray[np.intp]:
 
 
 def take_rows(table: Any, rows: NDArray[Any] | slice) -> Any:
-    """Return the rows at these positions of an array, sparse matrix or data frame."""
     if hasattr(table, "iloc"):
         return table.iloc[rows]
     return table[rows]
@@ -213,7 +212,6 @@ def _columns_of_floats(table: Any) -> Iterator[tuple[int, _Floats]]:
 
 
 def _with_columns(table: Any, coarse: dict[int, _Floats]) -> Any:
-    """Return a copy of a table with these coarse columns; the table itself where there are none."""
     if not coarse:
         return table
     if hasattr(table, "with_columns"):  # polars

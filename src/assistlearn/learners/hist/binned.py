@@ -145,7 +145,6 @@ def _numbers(column: Any, name: str) -> NDArray[Any]:
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the names and the columns of a data frame."""
     for position, name in enumerate(X.columns):
         yield str(name), X.iloc[:, position] if hasattr(X, "iloc") else X.to_series(position)
 

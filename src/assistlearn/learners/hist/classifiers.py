@@ -182,7 +182,6 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     # -- predicting ----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each sample."""
         check_is_fitted(self)
         out = np.empty(_num_samples(X), dtype=self.classes_.dtype)
         done = 0
@@ -220,7 +219,6 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return margins
 
     def check_kept(self, source: str) -> None:
-        """Check the trees of a model that was read from a file before XGBoost reads them."""
         frozen = getattr(self, "booster_", None)
         if frozen is not None:
             n_outputs = len(self.classes_) if len(self.classes_) > 2 else 1
@@ -229,7 +227,6 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     # -- checking what users pass --------------------------------------------------------------------------------------
 
     def _checked(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Check a table and its labels for fitting, and return them as arrays."""
         if y is None:
             raise SettingsError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         self.categories_ = None
@@ -245,7 +242,6 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return X, y
 
     def _checked_new(self, X: Any) -> NDArray[Any]:
-        """Check a table for predicting, and return it as an array."""
         if self.categories_ is None and not has_categories(X):
             numbers: NDArray[Any] = validate_data(self, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
             return numbers
@@ -440,7 +436,6 @@ class JointTrees:
 
 
 def _smallest_type(classes: NDArray[Any]) -> np.dtype[Any]:
-    """Return the smallest data type that holds the classes."""
     codes = classes.dtype.kind in "iu" and classes.min() >= 0
     return np.min_scalar_type(int(classes.max())) if codes else classes.dtype
 

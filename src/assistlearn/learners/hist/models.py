@@ -43,7 +43,6 @@ def freeze(booster: Any) -> Frozen:
 
 
 def thaw(frozen: Frozen, n_threads: int) -> Any:
-    """Return the booster that :func:`freeze` turned into these bytes."""
     return load_xgboost().Booster({"nthread": n_threads}, model_file=bytearray(frozen.tobytes()))
 
 
