@@ -13,9 +13,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from assistlearn import AssistedClassifier
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
-from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import Honesty, Model
-from assistlearn.learners.boosting import Correction, corrected
+from assistlearn.learners.boosting import corrected
 from assistlearn.methods.soft import Soft
 from bench.accuracy.problems.tic_tac_toe import TIC_TAC_TOE, boards
 
@@ -98,13 +97,3 @@ def test_there_are_958_final_boards():
     assert found.shape == (958, 9)
     assert won.sum() == 626
     assert len({tuple(board) for board in found}) == 958
-
-
-@pytest.mark.parametrize(
-    ("models", "weights"),
-    [([], []), ([Model(None, 0, 2)], [float("nan")]), ([Model(None, 0, 3)], [1.0]), ([0], [1.0])],
-    ids=["nothing", "no number", "other classes", "no model"],
-)
-def test_a_file_cannot_bring_a_correction_of_anything_else(models, weights):
-    with pytest.raises(UntrustedFileError, match="correction"):
-        Correction(models, weights, 2).check_kept("a file")
