@@ -45,16 +45,20 @@ def positions_of(columns: Any, X: Any, names: Sequence[str] | None, agent: str) 
     """
     if callable(columns):
         columns = columns(X)
-    finder = _Finder(X.shape[1], names, agent)
-    found = finder.find(columns)
-    if len(found) == 0:
-        raise ColumnsError(
-            f"Agent {agent!r}: its columns {columns!r} are empty. An agent needs at least one of the "
-            f"{X.shape[1]} columns of the table. (An initiator that has labels alone is ({agent!r}, None, []).)"
-        )
-    if len(np.unique(found)) < len(found):
-        twice = [finder.show(p) for p in np.unique(found) if np.count_nonzero(found == p) > 1]
-        raise ColumnsError(f"Agent {agent!r}: its columns name {', '.join(twice)} more than once.")
+    known = None if names is None else [str(name) for name in names]
+    try:
+        found = _found(columns, X.shape[1], known)
+        if len(found) == 0:
+            raise ColumnsError(
+                f"its columns {columns!r} are empty. An agent needs at least one of the {X.shape[1]} columns of the "
+                f"table. (An initiator that has labels alone is ({agent!r}, None, []).)"
+            )
+        if len(np.unique(found)) < len(found):
+            twice = [p for p in np.unique(found) if np.count_nonzero(found == p) > 1]
+            shown = [f"column {p}" if known is None else repr(known[p]) for p in twice]
+            raise ColumnsError(f"its columns name {', '.join(shown)} more than once.")
+    except ColumnsError as error:
+        raise ColumnsError(f"Agent {agent!r}: {error}") from None
     return found
 
 
@@ -118,83 +122,59 @@ class AllColumns:
         return "all columns"
 
 
-class _Finder:
-    def __init__(self, n_columns: int, names: Sequence[str] | None, agent: str) -> None:
-        self._n_columns = n_columns
-        self._names = None if names is None else [str(name) for name in names]
-        self._agent = agent
+def _found(columns: Any, n_columns: int, names: Sequence[str] | None) -> Positions:
+    if isinstance(columns, slice):
+        return _in_slice(columns, n_columns, names)
+    if isinstance(columns, str | int | np.integer) and not isinstance(columns, bool):
+        return np.array([_one(columns, n_columns, names)], dtype=np.intp)
+    try:
+        listed = list(columns)
+    except TypeError:
+        raise ColumnsError(
+            f"columns must be names, positions, a slice, a boolean mask or a callable, not {columns!r}."
+        ) from None
+    if listed and all(isinstance(item, bool | np.bool_) for item in listed):
+        if len(listed) != n_columns:
+            raise ColumnsError(f"its boolean mask has {len(listed)} entries, but the table has {n_columns} columns.")
+        return np.flatnonzero(listed)
+    return np.array([_one(item, n_columns, names) for item in listed], dtype=np.intp)
 
-    def find(self, columns: Any) -> Positions:
-        if isinstance(columns, slice):
-            return self._slice(columns)
-        if isinstance(columns, str | int | np.integer) and not isinstance(columns, bool):
-            return np.array([self._one(columns)], dtype=np.intp)
-        try:
-            listed = list(columns)
-        except TypeError:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: columns must be names, positions, a slice, a boolean mask or a callable, "
-                f"not {columns!r}."
-            ) from None
-        if listed and all(isinstance(item, bool | np.bool_) for item in listed):
-            return self._mask(listed)
-        return np.array([self._one(item) for item in listed], dtype=np.intp)
 
-    def show(self, position: int) -> str:
-        return repr(self._names[position]) if self._names is not None else f"column {position}"
+def _one(column: Any, n_columns: int, names: Sequence[str] | None) -> int:
+    if isinstance(column, str):
+        return _named(column, names)
+    if isinstance(column, bool | np.bool_) or not isinstance(column, int | np.integer):
+        raise ColumnsError(f"{column!r} is neither a column's name nor its position.")
+    position = int(column)
+    if not -n_columns <= position < n_columns:
+        raise ColumnsError(f"there is no column {position}. The table has {n_columns} columns, 0 to {n_columns - 1}.")
+    return position % n_columns
 
-    def _one(self, column: Any) -> int:
-        if isinstance(column, str):
-            return self._position_of_name(column)
-        if isinstance(column, bool | np.bool_) or not isinstance(column, int | np.integer):
-            raise ColumnsError(f"Agent {self._agent!r}: {column!r} is neither a column's name nor its position.")
-        position = int(column)
-        if not -self._n_columns <= position < self._n_columns:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: there is no column {position}. The table has {self._n_columns} columns, "
-                f"0 to {self._n_columns - 1}."
-            )
-        return position % self._n_columns
 
-    def _position_of_name(self, name: str) -> int:
-        if self._names is None:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: column {name!r} is named, but the table has no column names. Pass a data "
-                "frame, or give the positions of the columns."
-            )
-        if name not in self._names:
-            shown = [repr(known) for known in self._names[:20]]
-            more = ", ..." if len(self._names) > 20 else ""
-            raise ColumnsError(
-                f"Agent {self._agent!r}: there is no column {name!r}. The columns are {', '.join(shown)}{more}."
-            )
-        if self._names.count(name) > 1:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: {name!r} is the name of {self._names.count(name)} columns. Give their "
-                "positions instead."
-            )
-        return self._names.index(name)
+def _named(name: str, names: Sequence[str] | None) -> int:
+    if names is None:
+        raise ColumnsError(
+            f"column {name!r} is named, but the table has no column names. Pass a data frame, or give the positions of "
+            "the columns."
+        )
+    if name not in names:
+        more = ", ..." if len(names) > 20 else ""
+        raise ColumnsError(f"there is no column {name!r}. The columns are {', '.join(map(repr, names[:20]))}{more}.")
+    if names.count(name) > 1:
+        raise ColumnsError(f"{name!r} is the name of {names.count(name)} columns. Give their positions instead.")
+    return names.index(name)
 
-    def _slice(self, columns: slice) -> Positions:
-        start, stop = columns.start, columns.stop
-        if isinstance(start, str):
-            start = self._position_of_name(start)
-        if isinstance(stop, str):  # by name, a slice includes its end, as in pandas
-            stop = self._position_of_name(stop) + 1
-        try:
-            return np.arange(self._n_columns, dtype=np.intp)[start : stop : columns.step]
-        except (TypeError, ValueError) as error:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: its columns {columns!r} are not a valid slice: {error}."
-            ) from None
 
-    def _mask(self, mask: list[bool]) -> Positions:
-        if len(mask) != self._n_columns:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: its boolean mask has {len(mask)} entries, but the table has "
-                f"{self._n_columns} columns."
-            )
-        return np.flatnonzero(mask)
+def _in_slice(columns: slice, n_columns: int, names: Sequence[str] | None) -> Positions:
+    start, stop = columns.start, columns.stop
+    if isinstance(start, str):
+        start = _named(start, names)
+    if isinstance(stop, str):  # by name, a slice includes its end, as in pandas
+        stop = _named(stop, names) + 1
+    try:
+        return np.arange(n_columns, dtype=np.intp)[start : stop : columns.step]
+    except (TypeError, ValueError) as error:
+        raise ColumnsError(f"its columns {columns!r} are not a valid slice: {error}.") from None
 
 
 # -- preparing them for a learner that cannot use them unchanged, as the command line does -----------------------------
