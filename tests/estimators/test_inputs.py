@@ -54,10 +54,11 @@ def test_every_kind_of_table_gives_the_same_model(make, learner, holdout):
     np.testing.assert_allclose(plain.decision_function(X), other.decision_function(make(X)), rtol=1e-12)
 
 
-@pytest.mark.parametrize("holdout", [None, 0.3])
 @pytest.mark.parametrize("kind", ["csr_array", "csc_array", "csr_matrix", "csc_matrix", "coo_array"])
 @pytest.mark.parametrize(
-    "learner", [TREE, BernoulliNB(), KNeighborsClassifier(algorithm="brute")], ids=["tree", "bayes", "knn"]
+    ("learner", "holdout"),
+    [(TREE, 0.3), (BernoulliNB(), None), (KNeighborsClassifier(algorithm="brute"), 0.3)],
+    ids=["tree", "bayes", "knn"],
 )
 def test_sparse_tables_give_the_same_model(kind: str, learner, holdout):
     X, y = birds()

@@ -74,19 +74,21 @@ def tic_tac_toe():
     return TIC_TAC_TOE[1].cut(0)
 
 
-def test_rounds_go_on_where_two_agents_know_little_apart_and_much_together(tic_tac_toe):
+@pytest.fixture(scope="module")
+def model(tic_tac_toe) -> AssistedClassifier:
     agents = [(name, LogisticRegression(), columns) for name, columns in tic_tac_toe.columns.items()]
-    model = AssistedClassifier(agents, n_rounds=4, random_state=0).fit(tic_tac_toe.X_train, tic_tac_toe.y_train)
+    return AssistedClassifier(agents, n_rounds=4, random_state=0).fit(tic_tac_toe.X_train, tic_tac_toe.y_train)
+
+
+def test_rounds_go_on_where_two_agents_know_little_apart_and_much_together(tic_tac_toe, model):
     assert model.n_rounds_ == 4
     assert all(later < 0.95 * earlier for earlier, later in pairwise(model.round_losses_))
     stages = list(model.staged_score(tic_tac_toe.X_test, tic_tac_toe.y_test))
     assert stages[0] < 0.8 < 0.9 < stages[-1]
 
 
-def test_the_votes_of_new_rows_are_those_that_were_honestly_told_but_for_the_folds(tic_tac_toe):
+def test_the_votes_of_new_rows_are_those_that_were_honestly_told_but_for_the_folds(tic_tac_toe, model):
     """What is told in a later round must be what the kept models of all rounds say together."""
-    agents = [(name, LogisticRegression(), columns) for name, columns in tic_tac_toe.columns.items()]
-    model = AssistedClassifier(agents, n_rounds=3, random_state=0).fit(tic_tac_toe.X_train, tic_tac_toe.y_train)
     X, _, y, _ = train_test_split(tic_tac_toe.X_test, tic_tac_toe.y_test, random_state=0)
     lost = -np.log(model.predict_proba(X)[np.arange(len(y)), y])
     assert abs(lost.mean() - model.combination_.loss) < 3 * (lost.std() / len(y) ** 0.5 + model.combination_.error)
