@@ -110,19 +110,8 @@ class Folds:
     much room as the agent's own. The transformers of a pipeline are fitted inside each copy: they have not seen its
     fold either.
 
-    Parameters
-    ----------
-    new_learner : callable
-        Returns a fresh learner.
-    table, codes
-        The training rows and their class codes.
-    honesty : Honesty
-        How many folds there are, and how many are fitted side by side.
-    seed : int
-        Decides which sample is in which fold, and chance in the preparation of the copies.
-    dealt : ndarray of int of shape (n_samples,), optional
-        The fold of each sample, from 0 on, where somebody has dealt them already who knows which samples are about the
-        same person.
+    The seed decides which sample is in which fold, and chance in the preparation of the copies. Where the initiator
+    knows which samples are about the same person, it has ``dealt`` the folds already, which are numbered from 0 on.
     """
 
     def __init__(

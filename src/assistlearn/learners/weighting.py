@@ -17,6 +17,10 @@ from sklearn.utils.validation import has_fit_parameter
 from assistlearn.learners.model import without_gaps
 from assistlearn.types import Codes, Floats
 
+TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
+FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
+_Floats: TypeAlias = NDArray[np.floating[Any]]
+
 # -- the ignorance: as sample weights if a learner's ``fit`` takes them, and by resampling otherwise -------------------
 
 
@@ -98,8 +102,6 @@ def take_rows(table: Any, rows: NDArray[Any] | slice) -> Any:
 # -- seeds for chance in a learner, all drawn from the run's seed ------------------------------------------------------
 
 
-_Floats: TypeAlias = NDArray[np.floating[Any]]
-
 MAX_SEED = int(np.iinfo(np.int32).max)
 """The largest seed of a learner."""
 
@@ -140,7 +142,7 @@ class TurnSeeds:
         self._drawn: list[int] = []
 
     def of(self, turn: int) -> int:
-        """Return the seed of a turn. Turns are counted from 1."""
+        """Return the seed of a turn, counted from 1."""
         missing = turn - len(self._drawn)
         if missing > 0:
             self._drawn += self._rng.randint(MAX_SEED, size=missing).tolist()
@@ -148,10 +150,6 @@ class TurnSeeds:
 
 
 # -- tables: what scikit-learn's trees and histogram boosting would do to them in every fit is done once ---------------
-
-
-TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
-FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
 
 
 def as_trees_see_it(estimator: Any, table: Any) -> tuple[Any, dict[str, Any]]:
