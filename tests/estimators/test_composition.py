@@ -167,6 +167,9 @@ WRONG = {
     "agents without columns": ({"agents": [("a", TREE)]}, r"list of \(name, estimator, columns\).*DecisionTree"),
     "agents without a name": ({"agents": [(1, TREE, left)]}, "list of"),
     "agents in words": ({"agents": "everyone"}, "list of"),
+    "agents as a number": ({"agents": 3}, r"agents must be a list of \(name, estimator, columns\), not 3"),
+    "an empty name": ({"agents": [(" ", TREE, left), ("b", TREE, right)]}, "' ' is not"),
+    "a name of two lines": ({"agents": [("a\nb", TREE, left), ("b", TREE, right)]}, r"'a\\nb' is not"),
     "a class for an estimator": (
         {"agents": [("a", DecisionTreeClassifier, left)]}, r"Agent 'a'.*not a classifier.*DecisionTreeClassifier\(\)"
     ),

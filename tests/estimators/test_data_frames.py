@@ -243,18 +243,6 @@ def test_what_is_kept_prepares_as_before(tmp_path):
     assert clone(clf).fit(X, y).contributions_ == clf.contributions_
 
 
-def test_a_model_from_before_there_was_preprocessing_still_predicts():
-    frame, labels = numbers()
-    clf = two().fit(frame, labels)
-    state = {
-        key: value for key, value in clf.__getstate__().items() if key not in ("preprocess", "_prepared", "kinds_")
-    }
-    old = AssistedClassifier.__new__(AssistedClassifier)
-    old.__setstate__(state)
-    assert old.predict_proba(frame).tobytes() == clf.predict_proba(frame).tobytes()
-    assert old.get_params()["preprocess"] == "never"
-
-
 def test_all_that_a_model_offers_takes_frames():
     clf = two(method="soft", combine="auto", reward="auto", holdout=0.3, worse_agent="keep").fit(X, y)
     assert clf.report_ is not None

@@ -33,8 +33,9 @@ def two(learner=TREE, **options) -> AssistedClassifier:
     return AssistedClassifier([("a", learner, left), ("b", learner, [3, 4, 5])], **options)
 
 
-@pytest.mark.parametrize("holdout", [None, 0.3])
-@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+@pytest.mark.parametrize(
+    ("learner", "holdout"), [("tree", 0.3), ("naive Bayes", None), ("nearest neighbours", 0.3), ("pipeline", None)]
+)
 @pytest.mark.parametrize(
     "make",
     [
@@ -47,16 +48,17 @@ def two(learner=TREE, **options) -> AssistedClassifier:
 )
 def test_every_kind_of_table_gives_the_same_model(make, learner, holdout):
     X, y = birds()
-    plain, other = two(learner, holdout=holdout).fit(X, y), two(learner, holdout=holdout).fit(make(X), y)
+    plain, other = (two(LEARNERS[learner], holdout=holdout).fit(table, y) for table in (X, make(X)))
     assert plain.contributions_ == other.contributions_
     assert np.array_equal(plain.ignorance_, other.ignorance_)
     np.testing.assert_allclose(plain.decision_function(X), other.decision_function(make(X)), rtol=1e-12)
 
 
-@pytest.mark.parametrize("holdout", [None, 0.3])
 @pytest.mark.parametrize("kind", ["csr_array", "csc_array", "csr_matrix", "csc_matrix", "coo_array"])
 @pytest.mark.parametrize(
-    "learner", [TREE, BernoulliNB(), KNeighborsClassifier(algorithm="brute")], ids=["tree", "bayes", "knn"]
+    ("learner", "holdout"),
+    [(TREE, 0.3), (BernoulliNB(), None), (KNeighborsClassifier(algorithm="brute"), 0.3)],
+    ids=["tree", "bayes", "knn"],
 )
 def test_sparse_tables_give_the_same_model(kind: str, learner, holdout):
     X, y = birds()
@@ -212,3 +214,9 @@ def test_labels_that_are_missing_are_named_by_their_rows(labels):
         SettingsError, match=r"y contains NaN: 2 of 4 labels are missing \(rows 1, 3\)\. Leave them out"
     ):
         clf.fit(np.eye(4), labels)
+
+
+def test_labels_that_mix_texts_and_numbers_are_counted():
+    mixed = np.array([1, *map(str, pair()[1][1:])], dtype=object)
+    with pytest.raises(SettingsError, match=r"mixes texts and 1 other values \(first: 1\)"):
+        two().fit(pair()[0], mixed)

@@ -25,7 +25,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.errors import LearnerError, LearnerTypeError
+from assistlearn.errors import LearnerError
 from tests.estimators.data import birds, every, left, right
 from tests.learners.classifiers import Failing, OnceForAll, Witness, WitnessWithoutWeights
 from tests.papers_settings import PAPERS
@@ -97,18 +97,6 @@ def test_what_the_first_agent_got_wrong_weighs_more_for_the_second():
     np.testing.assert_allclose(np.log(weights[wrong].min() / weights[~wrong].max()), clf.contributions_[0].model_weight)
 
 
-def test_a_learner_prepares_its_table_once_and_it_is_released():
-    X, y = birds()
-    OnceForAll.prepared.clear()
-    clf = two(OnceForAll(max_depth=2), n_rounds=5).fit(X, y)
-    (table,) = OnceForAll.prepared
-    assert (table.fits, table.predictions) == (5, 5)
-    clf.predict(X)
-    assert table.predictions == 5
-    plain = two(DecisionTreeClassifier(max_depth=2), n_rounds=5).fit(X, y)
-    assert clf.contributions_ == plain.contributions_
-
-
 def test_a_fitted_model_does_not_keep_the_table():
     rng = np.random.RandomState(0)
     X = rng.rand(1000, 100)
@@ -137,12 +125,6 @@ def test_a_learner_that_fails_in_a_later_round_is_named_with_the_round_and_its_o
 
 def second_first(round, agents, rng):
     return agents[::-1]
-
-
-def test_a_learner_that_raises_a_type_error_is_named_too():
-    X, y = birds()
-    with pytest.raises(LearnerTypeError, match="Agent 'b'"):
-        two(Failing(TypeError("what?"))).fit(X, y)
 
 
 def test_a_learner_that_has_seen_only_some_of_the_classes_votes_for_those():

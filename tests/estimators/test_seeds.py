@@ -85,15 +85,6 @@ def test_every_turn_has_a_seed_of_its_own_whatever_the_user_set():
     assert 99 not in seeds
 
 
-def test_the_users_learners_are_left_as_they_were():
-    X, y = birds()
-    learner = ExtraTreeClassifier(max_depth=3, random_state=99)
-    clf = two(learner, 0).fit(X, y)
-    assert learner.random_state == 99
-    assert not hasattr(learner, "tree_")
-    assert clf.agents[0][1] is learner
-
-
 def test_global_chance_is_not_touched():
     X, y = birds()
     np.random.seed(5)  # noqa: NPY002 - the global state is what this test is about

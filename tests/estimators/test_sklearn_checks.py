@@ -48,7 +48,6 @@ left, right, every = Share(0, 0.5), Share(0.5, 1), Share(0, 1)
 CONFIGURATIONS = {
     "default": AssistedClassifier(),
     "default of the paper": AssistedClassifier(method="ascii"),
-    "two trees": AssistedClassifier([("a", TREE, left), ("b", TREE, right)], method="ascii", n_rounds=4),
     "three learners, simple, random order": AssistedClassifier(
         [("a", STUMP, left), ("b", make_pipeline(StandardScaler(), LogisticRegression()), every), ("c", TREE, right)],
         method="simple",
@@ -71,8 +70,7 @@ CONFIGURATIONS = {
 EQUIVALENCE = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 REASONS = {
     "default": "Folds are dealt by sample, and repeating one deals others; cv is a number, not a list of folds.",
-    "two trees": "Their models are perfect; a perfect model's capped weight counts samples, and repeating makes more.",
-    "three learners, simple, random order": "As for two trees.",
+    "three learners, simple, random order": "A perfect model's capped weight counts samples, and repeating makes more.",
     "ensemble with neighbours": "Neighbours take no weights: rows are drawn by weight, and of repeated rows others.",
     "hold-out, literal stop": "Repeating rows, or leaving some out, holds out others.",
     "label-private": "Labels are changed row by row, and of repeated rows others; helpers are not told weights.",

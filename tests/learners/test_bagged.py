@@ -11,10 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
-from assistlearn.errors import UntrustedFileError
-from assistlearn.learners import Honesty, Learner, Model
+from assistlearn.learners import Honesty, Learner
 from assistlearn.learners.boosting import Bagged, Private, bag
-from assistlearn.learners.model import dump_model, load_model
 from assistlearn.learners.residuals import ResidualTrees
 from assistlearn.plan import Plan
 
@@ -90,27 +88,3 @@ def test_bagged_trees_are_as_right_about_new_samples_as_scikit_learns():
     single = DecisionTreeClassifier(random_state=0).fit(digits[train], codes[train]).predict(digits[test])
     assert ours.mean() == pytest.approx((theirs == codes[test]).mean(), abs=0.03)
     assert ours.mean() > (single == codes[test]).mean() + 0.05
-
-
-def test_a_bagged_model_is_kept_and_read_back_the_same(tmp_path):
-    (kept,) = turn_of(DEEP, Honesty("out-of-fold", 3, models=3)).models
-    path = tmp_path / "model.skops"
-    path.write_bytes(dump_model(kept.model))
-    np.testing.assert_array_equal(load_model(path).say(X), kept.model.say(X))
-
-
-@pytest.mark.parametrize(
-    "crafted",
-    [
-        Bagged([], 3),
-        Bagged([Model(StandardScaler(), DEEP, 3)], 3),
-        Bagged([Model(None, DEEP, 2)], 3),
-        Bagged([Model(None, Bagged([Model(None, DEEP, 3)], 3), 3)], 3),
-    ],
-    ids=["nothing", "transformers", "other classes", "nested"],
-)
-def test_a_crafted_bagged_model_is_refused(tmp_path, crafted):
-    path = tmp_path / "model.skops"
-    path.write_bytes(dump_model(Model(None, crafted, 3)))
-    with pytest.raises(UntrustedFileError, match="a bagged model"):
-        load_model(path)

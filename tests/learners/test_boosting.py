@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -10,20 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
-from skops import io
 
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.core.loss import LOSSES
 from assistlearn.core.state import SoftState
 from assistlearn.core.votes import add_answers, confidences, probabilities
-from assistlearn.errors import UntrustedFileError
-from assistlearn.learners import HistTreeClassifier, Honesty, Learner, Model, folds
-from assistlearn.learners.boosting import Boosted, Private, boost
-from assistlearn.learners.model import dump_model, load_model
+from assistlearn.learners import HistTreeClassifier, Honesty, Learner, folds
+from assistlearn.learners.boosting import Boosted, Boosting, Private
 from assistlearn.learners.weighting import TurnSeeds
 from assistlearn.methods.hard import Ascii
 from assistlearn.methods.soft import Soft
@@ -110,7 +105,7 @@ def test_no_step_raises_the_training_loss(codes, seed, shrinkage, loss, n_before
     (present,) = state.vectors()
     present += rng.randn(*present.shape) * n_before
     losses = [mean_loss(state)]
-    for number, _ in enumerate(boost(learner, state, codes, Private(state, method, seed, "round 1"))):
+    for number, _ in enumerate(Boosting.each(learner, state, codes, Private(state, method, seed, "round 1"))):
         losses.append(mean_loss(state))
         if number == 6:
             break
@@ -153,7 +148,7 @@ def test_the_number_of_models_is_the_one_with_the_most_gain_on_a_fold_that_they_
     aside = folds.deal(CODES, 3, seed=5) == 0
     learner = Learner(TREE, "a")
     learner.prepare(X[~aside], CODES[~aside], seed=5)
-    steps = list(boost_at_most(20, learner, turn, CODES[~aside], ~aside))
+    steps = list(islice(Boosting.each(learner, turn.state.part(~aside), CODES[~aside], turn), 20))
     said = [Boosted([s.model for s in steps[:n]], [s.weight for s in steps[:n]], 3) for n in range(1, 21)]
     unseen = turn.state.part(aside)
     gains = []
@@ -164,13 +159,6 @@ def test_the_number_of_models_is_the_one_with_the_most_gain_on_a_fold_that_they_
     n_models, honest = honest_answers(CODES, turn, 20)
     assert n_models == best > 1
     np.testing.assert_array_equal(honest[aside], said[best - 1].predict_proba(X[aside]))
-
-
-def boost_at_most(most, learner, turn, codes, rows):
-    for number, step in enumerate(boost(learner, turn.state.part(rows), codes, turn), 1):
-        yield step
-        if number == most:
-            return
 
 
 def test_a_learner_for_which_one_model_is_best_keeps_a_plain_one_and_tries_no_more():
@@ -241,57 +229,3 @@ def test_a_learner_without_probabilities_is_boosted_by_its_labels():
         for part, weight in zip(kept.model.estimator.models, kept.model.estimator.weights, strict=True)
     )
     np.testing.assert_allclose(kept.model.say(X), probabilities(votes / sum(kept.model.estimator.weights)))
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [TREE, HistTreeClassifier(max_depth=2), make_pipeline(StandardScaler(), LogisticRegression(C=0.01))],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_a_boosted_model_that_was_kept_can_be_read_and_answers_the_same(estimator, tmp_path: Path):
-    agent, _ = agent_after(1, Honesty("in-sample", models=3), estimator)
-    model = agent.models[0].model
-    assert len(model.estimator.models) == 3
-    path = tmp_path / "model.skops"
-    path.write_bytes(dump_model(model, ("assistlearn", "sklearn")))
-    again = load_model(path, ("assistlearn", "sklearn"))
-    rows = model.transform(X)
-    np.testing.assert_array_equal(again.say(rows), model.say(rows))
-
-
-def crafted_weights(model: Boosted) -> Boosted:
-    return Boosted(model.models, [float("nan"), *list(model.weights)[1:]], 3)
-
-
-def too_few_weights(model: Boosted) -> Boosted:
-    return Boosted(model.models, list(model.weights)[1:], 3)
-
-
-def no_model(model: Boosted) -> Boosted:
-    return Boosted([STUMP, *list(model.models)[1:]], model.weights, 3)
-
-
-def one_inside_another(model: Boosted) -> Boosted:
-    return Boosted([Model(None, model, 3)], [1.0], 3)
-
-
-def other_classes(model: Boosted) -> Boosted:
-    return Boosted(model.models, model.weights, 2)
-
-
-@pytest.mark.parametrize("change", [crafted_weights, too_few_weights, no_model, one_inside_another, other_classes])
-def test_a_crafted_boosted_model_is_refused(change, tmp_path: Path):
-    agent, _ = agent_after(1, Honesty("in-sample", models=3), TREE)
-    path = tmp_path / "model.skops"
-    path.write_bytes(io.dumps(Model(None, change(agent.models[0].model.estimator), 3)))
-    with pytest.raises(UntrustedFileError, match="a boosted model"):
-        load_model(path, ("sklearn",))
-
-
-def test_a_crafted_tree_inside_a_boosted_model_is_refused(tmp_path: Path):
-    agent, _ = agent_after(1, Honesty("in-sample", models=3), TREE)
-    agent.models[0].model.estimator.models[1].estimator.n_features_in_ = 2
-    path = tmp_path / "model.skops"
-    path.write_bytes(dump_model(agent.models[0].model, ("sklearn",)))
-    with pytest.raises(UntrustedFileError, match="a tree has 3 columns, but its model has 2"):
-        load_model(path, ("sklearn",))

@@ -13,9 +13,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from assistlearn import AssistedClassifier
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
-from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import Honesty, Model
-from assistlearn.learners.residuals import Correction, corrected
+from assistlearn.learners.boosting import corrected
 from assistlearn.methods.soft import Soft
 from bench.accuracy.problems.tic_tac_toe import TIC_TAC_TOE, boards
 
@@ -75,19 +74,21 @@ def tic_tac_toe():
     return TIC_TAC_TOE[1].cut(0)
 
 
-def test_rounds_go_on_where_two_agents_know_little_apart_and_much_together(tic_tac_toe):
+@pytest.fixture(scope="module")
+def model(tic_tac_toe) -> AssistedClassifier:
     agents = [(name, LogisticRegression(), columns) for name, columns in tic_tac_toe.columns.items()]
-    model = AssistedClassifier(agents, n_rounds=4, random_state=0).fit(tic_tac_toe.X_train, tic_tac_toe.y_train)
+    return AssistedClassifier(agents, n_rounds=4, random_state=0).fit(tic_tac_toe.X_train, tic_tac_toe.y_train)
+
+
+def test_rounds_go_on_where_two_agents_know_little_apart_and_much_together(tic_tac_toe, model):
     assert model.n_rounds_ == 4
     assert all(later < 0.95 * earlier for earlier, later in pairwise(model.round_losses_))
     stages = list(model.staged_score(tic_tac_toe.X_test, tic_tac_toe.y_test))
     assert stages[0] < 0.8 < 0.9 < stages[-1]
 
 
-def test_the_votes_of_new_rows_are_those_that_were_honestly_told_but_for_the_folds(tic_tac_toe):
+def test_the_votes_of_new_rows_are_those_that_were_honestly_told_but_for_the_folds(tic_tac_toe, model):
     """What is told in a later round must be what the kept models of all rounds say together."""
-    agents = [(name, LogisticRegression(), columns) for name, columns in tic_tac_toe.columns.items()]
-    model = AssistedClassifier(agents, n_rounds=3, random_state=0).fit(tic_tac_toe.X_train, tic_tac_toe.y_train)
     X, _, y, _ = train_test_split(tic_tac_toe.X_test, tic_tac_toe.y_test, random_state=0)
     lost = -np.log(model.predict_proba(X)[np.arange(len(y)), y])
     assert abs(lost.mean() - model.combination_.loss) < 3 * (lost.std() / len(y) ** 0.5 + model.combination_.error)
@@ -98,13 +99,3 @@ def test_there_are_958_final_boards():
     assert found.shape == (958, 9)
     assert won.sum() == 626
     assert len({tuple(board) for board in found}) == 958
-
-
-@pytest.mark.parametrize(
-    ("models", "weights"),
-    [([], []), ([Model(None, 0, 2)], [float("nan")]), ([Model(None, 0, 3)], [1.0]), ([0], [1.0])],
-    ids=["nothing", "no number", "other classes", "no model"],
-)
-def test_a_file_cannot_bring_a_correction_of_anything_else(models, weights):
-    with pytest.raises(UntrustedFileError, match="correction"):
-        Correction(models, weights, 2).check_kept("a file")

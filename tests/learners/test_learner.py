@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
+from assistlearn import AssistedClassifier
 from assistlearn.errors import AssistLearnError, LearnerError, LearnerTypeError
 from assistlearn.learners import Learner, Prepares
 from assistlearn.learners.weighting import as_trees_see_it
@@ -224,3 +225,38 @@ def test_answers_of_any_integral_type_are_class_codes(dtype):
     assert answers.shape == (60,)
     assert answers.dtype.kind in "iu"
     assert (answers == 1).all()
+
+
+class Says(DecisionTreeClassifier):
+    """A tree that says the same two numbers of everybody."""
+
+    def __init__(self, first=0.5, second=0.5):
+        super().__init__(max_depth=1)
+        self.first = first
+        self.second = second
+
+    def predict_proba(self, X, check_input=True):
+        return np.tile([self.first, self.second], (len(X), 1))
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ((-1.0, 2.0), "the smallest is -1"),
+        ((0.9, 0.9), "those of row 0 sum to 1.8"),
+        ((0.0, 0.0), "those of row 0 sum to 0"),
+        ((np.nan, 0.5), "not all finite"),
+    ],
+)
+def test_what_is_no_probability_is_refused_by_agent_and_number(said, words):
+    agents = [("clinic", DecisionTreeClassifier(max_depth=1), [0, 1]), ("lab", Says(*said), [2, 3])]
+    with pytest.raises(LearnerError, match=f"'lab'.*{words}"):
+        AssistedClassifier(agents, method="soft", n_rounds=1).fit(X, CODES > 0)
+
+
+def test_single_precision_is_no_offence():
+    agents = [
+        ("clinic", DecisionTreeClassifier(max_depth=1), [0, 1]),
+        ("lab", Says(np.float32(0.3), np.float32(0.7)), [2, 3]),
+    ]
+    AssistedClassifier(agents, method="soft", n_rounds=1).fit(X, CODES > 0)

@@ -4,19 +4,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import shuffle
 from skops import io
 
+from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.errors import LearnerError, UntrustedFileError
-from assistlearn.learners import Model
+from assistlearn.learners import HistTreeClassifier, Honesty, Model
+from assistlearn.learners.boosting import Bagged, Boosted, Correction
 from assistlearn.learners.model import dump_model, load_model, packages_of
+from assistlearn.learners.residuals import ResidualTrees
+from assistlearn.methods.soft import Soft
 from tests.learners.classifiers import Heaviest
 
 X, y = load_iris(return_X_y=True)
@@ -63,8 +69,88 @@ def test_a_file_with_something_else_in_it_is_refused(tmp_path: Path):
         load_model(path, ("sklearn",))
 
 
-def test_a_model_that_an_earlier_version_kept_can_be_read():
-    # Written while Model was a class of assistlearn.learners.learner.
-    model = load_model(Path(__file__).parent / "kept" / "learner_model.skops", ("sklearn",))
-    assert isinstance(model, Model)
-    assert (model.predict(X) == y).mean() == 0.96
+# -- models made of several
+
+
+WX, WY = load_wine(return_X_y=True)
+WX = WX[:, [0, 2, 4]]
+SMALL, WEIGHTED = DecisionTreeClassifier(max_depth=2), DecisionTreeClassifier(max_depth=2, class_weight={0: 1.0})
+
+
+def model_of_a_turn(estimator, reward: str) -> Model:
+    agent, method = Agent("a", estimator, Honesty(reward, 3, models=4)), Soft("logistic", 0.5, 32)
+    agent.begin(TrainingSamples(WX, WY), seed=5)
+    agent.take_turn(Turn(1, 1, 7), method.start(len(WY), 3), method)
+    (kept,) = agent.models
+    return kept.model
+
+
+@pytest.mark.parametrize(
+    ("estimator", "reward", "kind"),
+    [
+        (WEIGHTED, "in-sample", Boosted),
+        (HistTreeClassifier(max_depth=2), "in-sample", Boosted),
+        (make_pipeline(StandardScaler(), LogisticRegression(C=0.01)), "in-sample", Boosted),
+        (SMALL, "in-sample", ResidualTrees),
+        (SMALL, "auto", ResidualTrees),
+        (make_pipeline(StandardScaler(), SMALL), "out-of-fold", ResidualTrees),
+        (DecisionTreeClassifier(), "out-of-fold", Bagged),
+    ],
+)
+def test_the_models_of_a_turn_are_read_back_and_answer_the_same(estimator, reward, kind, tmp_path: Path):
+    model = model_of_a_turn(estimator, reward)
+    assert isinstance(model.estimator, kind)
+    path = tmp_path / "model.skops"
+    path.write_bytes(dump_model(model, ("assistlearn", "sklearn")))
+    rows = model.transform(WX)
+    np.testing.assert_array_equal(load_model(path, ("assistlearn", "sklearn")).say(rows), model.say(rows))
+
+
+def part(n_classes: int = 3, width: int = 3) -> Model:
+    tree = DecisionTreeClassifier(max_depth=1).fit(WX, WY)
+    tree.n_features_in_ = width
+    return Model(None, tree, n_classes)
+
+
+def regression(n_outputs: int = 3, width: int = 3, value: float = 0.0) -> DecisionTreeRegressor:
+    tree = DecisionTreeRegressor(max_depth=1).fit(WX, np.eye(3)[WY][:, :n_outputs])
+    tree.tree_.value[:] += value
+    tree.n_features_in_ = width
+    return tree
+
+
+WIDTH = "a tree has 3 columns, but its model has 2"
+CRAFTED = [
+    (Boosted([part()], [float("nan")], 3), "a boosted model has the weight nan"),
+    (Boosted([part()], [-1.0], 3), "a boosted model has the weight -1"),
+    (Boosted([part(), part()], [1.0], 3), "a boosted model does not have one weight for each"),
+    (Boosted([SMALL], [1.0], 3), "a boosted model contains something that is not a model"),
+    (Boosted([Model(None, Boosted([part()], [1.0], 3), 3)], [1.0], 3), "a boosted model contains something"),
+    (Boosted([Model(None, Correction([part()], [1.0], 3), 3)], [1.0], 3), "a boosted model contains something"),
+    (Boosted([part()], [1.0], 2), "a boosted model contains a model with another number of classes"),
+    (Boosted([part(width=2)], [1.0], 3), WIDTH),
+    (Correction([], [], 3), "a correction does not have one weight for each"),
+    (Correction([part()], [float("nan")], 3), "a correction has the weight nan"),
+    (Correction([part(2)], [1.0], 3), "a correction contains a model with another number of classes"),
+    (Correction([SMALL], [1.0], 3), "a correction contains something that is not a model"),
+    (Bagged([], 3), "a bagged model has no list"),
+    (Bagged([Model(StandardScaler(), SMALL, 3)], 3), "a bagged model contains something"),
+    (Bagged([part(2)], 3), "a bagged model contains something"),
+    (Bagged([Model(None, Bagged([part()], 3), 3)], 3), "a bagged model contains another model made of several"),
+    (ResidualTrees([], 0.5, 3), "residual trees must have a list"),
+    (ResidualTrees([regression()], 0.5, 1), "residual trees must have a list"),
+    (ResidualTrees([regression()], float("nan"), 3), "loudness nan"),
+    (ResidualTrees([SMALL], 0.5, 3), "not a fitted regression tree"),
+    (ResidualTrees([DecisionTreeRegressor()], 0.5, 3), "not a fitted regression tree"),
+    (ResidualTrees([regression(2)], 0.5, 3), "one number for each class"),
+    (ResidualTrees([regression(value=np.nan)], 0.5, 3), "not finite"),
+    (ResidualTrees([regression(width=2)], 0.5, 3), WIDTH),
+]
+
+
+@pytest.mark.parametrize(("crafted", "message"), CRAFTED)
+def test_a_crafted_model_made_of_several_is_refused(crafted, message: str, tmp_path: Path):
+    path = tmp_path / "model.skops"
+    path.write_bytes(io.dumps(Model(None, crafted, 3)))
+    with pytest.raises(UntrustedFileError, match=message):
+        load_model(path, ("sklearn",))

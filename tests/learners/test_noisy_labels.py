@@ -150,10 +150,3 @@ def test_small_trees_that_boost_by_themselves_are_closer_to_the_truth(n_classes,
         (tmp_path / "model").write_bytes(dump_model(model))
         assert np.array_equal(load_model(tmp_path / "model").say(points), model.say(points))
     assert right[20] > right[1] + (0.2 if n_classes > 2 else -0.02)
-
-
-def test_the_model_is_kept_and_read_back_like_any_other(tmp_path):
-    points, _, noisy = blobs()
-    model, _ = fit_to_noisy_labels(learner_for(DecisionTreeClassifier(), points, noisy), 1.0, 1, "round 1", 4)
-    (tmp_path / "model").write_bytes(dump_model(model))
-    assert np.array_equal(load_model(tmp_path / "model").say(points), model.say(points))

@@ -12,19 +12,14 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
-from skops import io
 
 from assistlearn import AssistedClassifier, load, save
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
-from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import Honesty, Learner, Model, folds
 from assistlearn.learners import residuals as residual_boosting
 from assistlearn.learners.boosting import Private
-from assistlearn.learners.model import dump_model, load_model
-from assistlearn.learners.residuals import LOUDNESS, MOST, RESIDUALS, STEP, ResidualTrees, grow, newton_steps, twin
+from assistlearn.learners.residuals import LOUDNESS, MOST, STEP, ResidualBoosting, ResidualTrees, newton_steps, twin
 from assistlearn.methods.soft import Soft
 
 X, CODES = load_wine(return_X_y=True)
@@ -103,7 +98,7 @@ def test_no_tree_raises_the_training_loss(codes, seed, loud, depth, weighted):
     present += rng.randn(*present.shape) * loud
     logits = state.class_votes(codes) * (n_classes - 1) / n_classes
     losses = [np.average(-log_softmax(logits, axis=1)[np.arange(len(codes)), codes], weights=weights)]
-    for step in islice(grow(learner, state, codes, Private(state, FINE, seed, "round 1")), 8):
+    for step in islice(ResidualBoosting.each(learner, state, codes, Private(state, FINE, seed, "round 1")), 8):
         logits = logits + step.said
         losses.append(np.average(-log_softmax(logits, axis=1)[np.arange(len(codes)), codes], weights=weights))
     assert (np.diff(losses) <= 1e-12).all()
@@ -115,10 +110,10 @@ def test_a_step_is_halved_where_it_would_raise_the_loss(monkeypatch):
     learner = Learner(TREE, "a")
     learner.prepare(X, CODES, 0)
     state = FINE.start(N, 3)
-    (step,) = islice(grow(learner, state, CODES, Private(state, FINE, 7, "round 1")), 1)
+    (step,) = islice(ResidualBoosting.each(learner, state, CODES, Private(state, FINE, 7, "round 1")), 1)
     shares = np.full((N, 3), 1 / 3)
-    whole = 64.0 * newton_steps(step.tree.apply(X), step.tree.tree_.node_count, np.eye(3)[CODES] > 0, shares, None)
-    told = whole[step.tree.apply(X)]
+    whole = 64.0 * newton_steps(step.model.apply(X), step.model.tree_.node_count, np.eye(3)[CODES] > 0, shares, None)
+    told = whole[step.model.apply(X)]
     halvings = np.log2(told[step.said != 0.0] / step.said[step.said != 0.0])
     assert halvings.min() == halvings.max() == pytest.approx(round(halvings[0]))
     assert halvings[0] >= 1.0
@@ -137,7 +132,7 @@ def test_a_samples_own_label_does_not_change_the_honest_answer_about_it(monkeypa
     def honest_answers(codes):
         turn = Private(FINE.start(N, 3), FINE, 4, "round 1")  # 4: the second fold says how many
         dealt = folds.Folds(lambda: Learner(TREE, "a"), X, codes, Honesty("out-of-fold", 3), seed=5)
-        return dealt.boosted(turn, 2, RESIDUALS)
+        return dealt.boosted(turn, 2, ResidualBoosting)
 
     n_trees, before = honest_answers(CODES)
     other = CODES.copy()
@@ -187,53 +182,6 @@ def test_the_twin_keeps_every_limit_of_the_tree():
 
 def test_two_trees_count_as_one_model():
     assert len(model_of_a_turn(Honesty(models=3)).estimator.trees) == 6
-
-
-@pytest.mark.parametrize("reward", ["in-sample", "out-of-fold", "auto"])
-@pytest.mark.parametrize("estimator", [TREE, make_pipeline(StandardScaler(), TREE)], ids=["a tree", "a pipeline"])
-def test_kept_residual_trees_are_read_back_and_answer_the_same(estimator, reward, tmp_path: Path):
-    model = model_of_a_turn(Honesty(reward, 3, models=4), estimator)
-    assert isinstance(model.estimator, ResidualTrees)
-    path = tmp_path / "model.skops"
-    path.write_bytes(dump_model(model, ("sklearn",)))
-    rows = model.transform(X)
-    np.testing.assert_array_equal(load_model(path, ("sklearn",)).say(rows), model.say(rows))
-
-
-def fitted(n_classes: int = 3, columns: int = 3) -> DecisionTreeRegressor:
-    return DecisionTreeRegressor(max_depth=1).fit(X[:, :columns], np.eye(3)[CODES][:, :n_classes])
-
-
-def endless() -> DecisionTreeRegressor:
-    tree = fitted()
-    tree.tree_.value[:] = np.nan
-    return tree
-
-
-def of_another_width() -> DecisionTreeRegressor:
-    tree = fitted()
-    tree.n_features_in_ = 2
-    return tree
-
-
-@pytest.mark.parametrize(
-    ("crafted", "message"),
-    [
-        (ResidualTrees([], 0.5, 3), "residual trees must have a list"),
-        (ResidualTrees([fitted()], 0.5, 1), "residual trees must have a list"),
-        (ResidualTrees([fitted()], float("nan"), 3), "loudness nan"),
-        (ResidualTrees([TREE], 0.5, 3), "not a fitted regression tree"),
-        (ResidualTrees([DecisionTreeRegressor()], 0.5, 3), "not a fitted regression tree"),
-        (ResidualTrees([fitted(2)], 0.5, 3), "one number for each class"),
-        (ResidualTrees([endless()], 0.5, 3), "not finite"),
-        (ResidualTrees([of_another_width()], 0.5, 3), "a tree has 3 columns, but its model has 2"),
-    ],
-)
-def test_crafted_residual_trees_are_refused(crafted, message, tmp_path: Path):
-    path = tmp_path / "model.skops"
-    path.write_bytes(io.dumps(Model(None, crafted, 3)))
-    with pytest.raises(UntrustedFileError, match=message):
-        load_model(path, ("sklearn",))
 
 
 def test_three_agents_with_small_trees_tell_wine_apart_and_say_so_after_loading(tmp_path: Path):

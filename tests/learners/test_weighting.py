@@ -1,4 +1,4 @@
-"""How a learner hears the ignorance: weights where it takes them, seeded resampling where it does not."""
+"""How a learner is given the ignorance and seeds: weights where it takes them, seeded resampling where it does not."""
 
 import numpy as np
 import pandas as pd
@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import config_context
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -15,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.learners.weighting import resample, take_rows, takes_weights, weight_scale
+from assistlearn.learners.weighting import MAX_SEED, resample, seed_all, take_rows, takes_weights, weight_scale
 
 
 @given(st.integers(1, 10**9))
@@ -99,3 +100,32 @@ def test_rows_are_taken_in_order_from_every_kind_of_table():
     assert np.array_equal(take_rows(pl.DataFrame(table), rows).to_numpy(), expected)
     frame = pd.DataFrame(table, index=[7, 8, 8, 9])  # positions, whatever the index says
     assert np.array_equal(take_rows(frame, rows).to_numpy(), expected)
+
+
+# -- seeds: every random state, however deeply nested, comes from one
+
+
+def test_a_single_random_state_gets_the_seed_itself():
+    forest = RandomForestClassifier(random_state=99)
+    seed_all(forest, 5)
+    assert forest.random_state == 5
+
+
+def test_several_random_states_get_different_numbers_that_follow_from_the_seed():
+    def seeded(seed: int) -> tuple[int, int]:
+        bag = BaggingClassifier(DecisionTreeClassifier())
+        seed_all(bag, seed)
+        return bag.random_state, bag.estimator.random_state
+
+    assert seeded(5) == seeded(5)
+    assert seeded(5) != seeded(6)
+    outer, inner = seeded(5)
+    assert outer != inner
+    assert 0 <= min(outer, inner) <= max(outer, inner) < MAX_SEED
+
+
+def test_a_learner_without_chance_is_left_alone():
+    learner = GaussianNB()
+    before = learner.get_params()
+    seed_all(learner, 5)
+    assert learner.get_params() == before

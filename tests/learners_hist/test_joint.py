@@ -10,7 +10,7 @@ from assistlearn import AssistedClassifier
 from assistlearn.agent import agent
 from assistlearn.core.ignorance import blocks
 from assistlearn.learners import HistTreeClassifier, Model, Panel
-from assistlearn.learners import boosting as together
+from assistlearn.learners import model as panels
 from tests.learners_hist.tables import real_numbers
 
 
@@ -68,8 +68,8 @@ def test_trees_with_different_classes_or_one_class_only_are_not_joined():
 @pytest.mark.parametrize("learner", [HistTreeClassifier(max_depth=2), DecisionTreeClassifier(max_depth=2)])
 @pytest.mark.parametrize("n_rows", [600, 150, 50])
 def test_a_panel_answers_in_order_whatever_its_size(learner, n_rows, monkeypatch):
-    monkeypatch.setattr(together, "WORTHWHILE", 100)
-    monkeypatch.setattr(together, "MOST_ANSWERS", 3 * 600)
+    monkeypatch.setattr(panels, "WORTHWHILE", 100)
+    monkeypatch.setattr(panels, "MOST_ANSWERS", 3 * 600)
     X, y = real_numbers(600)
     rng = np.random.RandomState(0)
     models = [clone(learner).fit(X, y, sample_weight=rng.exponential(size=600) ** 3) for _ in range(8)]
@@ -79,8 +79,8 @@ def test_a_panel_answers_in_order_whatever_its_size(learner, n_rows, monkeypatch
 
 
 def test_a_panel_holds_few_answers_at_a_time(monkeypatch):
-    monkeypatch.setattr(together, "WORTHWHILE", 1)
-    monkeypatch.setattr(together, "MOST_ANSWERS", 2_000)
+    monkeypatch.setattr(panels, "WORTHWHILE", 1)
+    monkeypatch.setattr(panels, "MOST_ANSWERS", 2_000)
     X, y = real_numbers(1_000)
     sizes = []
 

@@ -18,9 +18,9 @@ from assistlearn.core.ignorance import blocks
 from assistlearn.core.votes import confidences, probabilities
 from assistlearn.errors import LearnerError
 from assistlearn.learners import Honesty, Learner, Model, Panel
-from assistlearn.learners.boosting import Bagged, Boosted, Private
+from assistlearn.learners.boosting import Bagged, Boosted, Private, corrected
 from assistlearn.learners.noisy_labels import fit_to_noisy_labels
-from assistlearn.learners.residuals import ResidualTrees, corrected
+from assistlearn.learners.residuals import ResidualTrees
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import HoldoutAnswer, Method
 from assistlearn.types import Bools, Codes, Floats, Said
@@ -285,7 +285,7 @@ class Agent:
     def _correction(self, turn: Turn, state: SoftState, method: Method) -> tuple[Model, Said]:
         """Return a model that was fitted beside the others' votes, less what the agent's own models have said.
 
-        See :mod:`assistlearn.learners.residuals`.
+        See :class:`~assistlearn.learners.boosting.Correction`.
         """
         samples, n_classes = self._training(), state.n_classes
         assert self.own is not None

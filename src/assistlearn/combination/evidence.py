@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.people import Groups, deal_groups, mean_and_error
+from assistlearn.core.people import Groups, deal, mean_and_error
 from assistlearn.errors import SettingsError
 from assistlearn.types import Codes, Floats
 
@@ -140,13 +140,8 @@ def folds_of(codes: Codes, seed: int, n_folds: int = N_FOLDS, groups: Groups | N
     Samples of one group, which are about the same person, share a fold.
     """
     order = np.random.default_rng(seed).permutation(len(codes))
-    if groups is not None:
-        return deal_groups(codes, groups, n_folds, order)
     _, first, places = np.unique(codes, return_index=True, return_inverse=True)
-    order = order[np.argsort(first[places][order], kind="stable")]  # by where a class occurs first, not by its code
-    out = np.empty(len(codes), dtype=np.intp)
-    out[order] = np.arange(len(codes)) % n_folds
-    return out
+    return deal(first[places], n_folds, order, groups)  # by where a class occurs first, not by its code
 
 
 def part_to_choose_on(n_samples: int, seed: int) -> NDArray[np.intp]:

@@ -52,6 +52,21 @@ def in_order(groups: Groups, order: NDArray[np.intp]) -> NDArray[np.intp]:
     return place
 
 
+def deal(codes: Codes, n_folds: int, order: NDArray[np.intp], groups: Groups | None = None) -> NDArray[np.intp]:
+    """Return the fold of each row, given a random order: folds are equally large, and every class is spread evenly.
+
+    Rows of one group, which are about the same person, share a fold.
+
+    >>> deal(np.array([1, 1, 0, 0, 1, 1]), 2, np.arange(6))
+    array([0, 1, 0, 1, 0, 1])
+    """
+    if groups is not None:
+        return deal_groups(codes, groups, n_folds, order)
+    folds = np.empty(len(codes), dtype=np.intp)
+    folds[order[np.argsort(codes[order], kind="stable")]] = np.arange(len(codes)) % n_folds
+    return folds
+
+
 def deal_groups(codes: Codes, groups: Groups, n_folds: int, order: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the fold of each row: groups stay together, and sizes and classes are as even as that allows.
 

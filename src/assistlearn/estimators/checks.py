@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _num_samples, assert_all_finite, column_or_1d
@@ -20,14 +22,12 @@ from assistlearn.core.people import Groups, groups_of
 from assistlearn.errors import AssistLearnWarning, SettingsError, listed
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
 from assistlearn.evaluation.constancy import changed
-from assistlearn.learners.weighting import take_rows
+from assistlearn.learners.weighting import MAX_SEED, take_rows
 from assistlearn.methods.label_private import caution
+from assistlearn.plan import SETTINGS
 from assistlearn.session.deciding import Votes
 from assistlearn.tables.labels import notes_on_classes
 from assistlearn.types import Bools, Codes, Floats
-
-# Checks of an estimator's parameters, before any work begins.
-
 
 ALWAYS_RIGHT = (
     "Every agent's model was right about every training sample, so that the agents had nothing to tell each other. "
@@ -136,6 +136,16 @@ def check_sample_weight(sample_weight: Any, X: Any) -> Floats | None:
     return without_scale(weight)
 
 
+def drawn_seed(random_state: Any) -> int:
+    """Return a number as it is, and draw one from any other ``random_state``."""
+    if not isinstance(random_state, Integral):
+        return int(check_random_state(random_state).randint(MAX_SEED))
+    complaint = SETTINGS["seed"].check(random_state)
+    if complaint is not None:
+        raise SettingsError(f"random_state={random_state!r} cannot be a seed: it {complaint}")
+    return int(random_state)
+
+
 def class_factors(class_weight: Mapping[Any, float], classes: Any, labels: Any) -> dict[int, float]:
     """Return the factor of each class by its position among the classes.
 
@@ -172,7 +182,6 @@ def find_columns(agents: Sequence[AgentSpec], X: Any, names: Sequence[str] | Non
 
 
 def warn_nothing_learned(n_classes: int) -> None:
-    """Say that no model was kept, and what to do."""
     warnings.warn(
         "No model was kept: no agent's model was better than chance, "
         f"that is, right on more than 1/{n_classes} of the ignorance. "
@@ -183,7 +192,6 @@ def warn_nothing_learned(n_classes: int) -> None:
 
 
 def warn_large_epsilon(epsilon: float) -> None:
-    """Warn if this epsilon hardly protects the labels."""
     words = caution(epsilon)
     if words:
         warnings.warn(words, AssistLearnWarning, stacklevel=4)
@@ -202,8 +210,7 @@ def warn_of_changed_votes(then: Mapping[str, Floats], said: Mapping[str, Votes])
         warnings.warn(f"{words} For predictions without: subset({rest}).", AssistLearnWarning, stacklevel=4)
 
 
-# Who is the same person: the groups that a caller names, or rows that repeat others too exactly for chance.
-#
+# -- who is the same person: the groups that a caller names, or rows that repeat others too exactly for chance ---------
 # A row that occurs again, in training samples that were drawn with replacement or where a person was entered twice,
 # tells its label to every model that has seen the other one. So such rows are kept together.
 #

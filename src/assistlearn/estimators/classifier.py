@@ -5,17 +5,15 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples
 
 from assistlearn.agent.agent import Agent, TrainingSamples
 from assistlearn.combination import Combination
@@ -31,6 +29,7 @@ from assistlearn.estimators.checks import (
     check_labels,
     check_sample_weight,
     class_factors,
+    drawn_seed,
     find_columns,
     warn_large_epsilon,
     warn_nothing_learned,
@@ -47,17 +46,25 @@ from assistlearn.estimators.columns import (
     rows_held,
     take_columns,
 )
-from assistlearn.estimators.showing import VerboseBar, agents_block, answer_block, documents_plan, unchecked_block
-from assistlearn.estimators.voting import Learned, SharesMixin
+from assistlearn.estimators.showing import agents_block, answer_block, documents_plan, progress, unchecked_block
+from assistlearn.estimators.voting import Voting
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.result import Report
-from assistlearn.events import Event, EventLog, StopReason, TurnFinished
+from assistlearn.events import (
+    AgentLeft,
+    CombinationLearned,
+    Event,
+    RoundFinished,
+    RunFinished,
+    StopReason,
+    TurnFinished,
+)
 from assistlearn.initiator.setup import SetUp, check_holdout, set_up
 from assistlearn.initiator.training import Alone, alone_of
 from assistlearn.learners import Honesty
-from assistlearn.learners.weighting import MAX_SEED, take_rows
+from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.orders import Order
-from assistlearn.plan import SETTINGS, Plan
+from assistlearn.plan import Plan
 from assistlearn.session import Session
 from assistlearn.session.holdout import doubt_of
 from assistlearn.session.participant import LocalParticipant
@@ -67,7 +74,7 @@ logger = logging.getLogger("assistlearn")
 
 
 @documents_plan
-class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classify with the help of agents who each know some of the columns.
 
     Agents take turns. In its turn an agent fits its own private estimator to its own columns. A weight for each
@@ -234,8 +241,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.preprocess = preprocess
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
-    # -- fitting
-    # --------------------------------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train: in every round every agent has one turn, until there is a reason to stop.
@@ -297,7 +303,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         else:
             matters = plan.honest_reward != "in-sample" or plan.holdout is not None
             people = who_is_who(X, codes, groups) if matters or groups is not None else None
-            self._train(replace(plan, seed=self._draw_seed()), X, codes, weight, people)
+            self._train(replace(plan, seed=drawn_seed(self.random_state)), X, codes, weight, people)
         left_out = self.report_ is not None and self.report_.left_out  # they had learned something; the log says so
         if not self.contributions_ and not left_out and self.stop_reason_ is not StopReason.ONE_CLASS:
             warn_nothing_learned(len(self.classes_))
@@ -306,7 +312,6 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return self
 
     def _prepare(self, agents: Sequence[AgentSpec], X: Any) -> None:
-        """Find out which agents' columns must be prepared for their learners, and what these columns are."""
         abstains, found = self.missing_agent == "abstain", {}
         for name, learner, _ in agents:
             if learner is None:  # labels alone
@@ -317,7 +322,6 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.kinds_ = {name: how.reader.by_name for name, how in self._prepared.items()}
 
     def _learner_of(self, name: str, estimator: Any) -> Any:
-        """Return an agent's estimator, with its preprocessing if there is any."""
         return self._prepared[name].estimator if name in self._prepared else estimator
 
     def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None, groups: Groups | None) -> None:
@@ -373,7 +377,6 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             self._leave_out(session.report)
 
     def _fresh_agent(self, plan: Plan) -> Agent:
-        """Return an untrained copy of the initiator."""
         name, estimator, _ = check_agents(self.agents)[0]
         honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
         return Agent(name, self._learner_of(name, estimator), honesty)
@@ -393,7 +396,6 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return {name: agent for name, agent in self.agents_.items() if not (self._label_only and name == initiator)}
 
     def _leave_out(self, report: Report) -> None:
-        """Leave agents out of the result: their models do not vote."""
         for name in report.left_out:
             why = "makes the result worse on the hold-out samples" if name in report.worse else self.left_[name]
             logger.warning("Agent %r is left out of the result: %s.", name, why)
@@ -432,62 +434,33 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return TrainingSamples(mine, made.codes[name], known, theirs, known_aside, made.folds.get(name))
 
     def _follow(self, events: Iterator[Event], n_turns: int) -> None:
-        """Run the session, show its progress if ``verbose``, and record its events."""
-        log = EventLog()
-        learned = Learned()
-        log.listen(learned.hear)
-        log.listen(lambda event: logger.debug("%s", event))
-        with VerboseBar(n_turns, enabled=self.verbose, metric=self.metric) as bar:
-            log.listen(bar.show)
+        turns: list[TurnFinished] = []
+        with progress(n_turns, enabled=self.verbose, metric=self.metric) as show:
             for event in events:
-                log.append(event)
-        self.n_rounds_, self.stop_reason_ = learned.n_rounds, learned.stop_reason
-        self.holdout_scores_, self.holdout_metrics_ = learned.holdout_scores, learned.metrics
-        self.round_losses_ = learned.losses
-        self.left_ = learned.left
-        self.contributions_ = tuple(c for c in learned.contributions if c.round <= self.n_rounds_)
-        self.sat_out_ = tuple(turn for turn in learned.sat_out if turn.round <= self.n_rounds_)
+                logger.debug("%s", event)
+                show(event)
+                match event:
+                    case TurnFinished():
+                        turns.append(event)
+                    case RoundFinished():
+                        self.holdout_scores_ += [] if event.holdout_accuracy is None else [event.holdout_accuracy]
+                        self.holdout_metrics_ += [] if event.holdout_accuracy is None else [event.metric]
+                        self.round_losses_ += [] if event.loss is None else [event.loss]
+                    case CombinationLearned() if event.holdout_accuracy is not None:
+                        self.holdout_scores_[event.n_rounds - 1] = event.holdout_accuracy
+                        self.holdout_metrics_[event.n_rounds - 1] = event.metric
+                    case AgentLeft():
+                        self.left_[event.agent] = event.reason
+                    case RunFinished():
+                        self.n_rounds_, self.stop_reason_ = event.n_rounds, event.reason
+        voting = [turn for turn in turns if turn.round <= self.n_rounds_]
+        self.contributions_ = tuple(turn.contribution for turn in voting if turn.contribution is not None)
+        self.sat_out_ = tuple(turn for turn in voting if turn.contribution is None)
         for agent in self.agents_.values():
             agent.end(self.n_rounds_)
         logger.info("Training ended after round %d: %s.", self.n_rounds_, self.stop_reason_)
 
-    def _draw_seed(self) -> int:
-        state = self.random_state
-        if not isinstance(state, Integral):
-            return int(check_random_state(state).randint(MAX_SEED))
-        complaint = SETTINGS["seed"].check(state)
-        if complaint is not None:
-            raise SettingsError(f"random_state={state!r} cannot be a seed: it {complaint}")
-        return int(state)
-
-    # -- fewer agents at prediction, and baselines
-    # ------------------------------------------------------------------------------------------------------
-
-    def subset(self, names: Sequence[str]) -> Self:
-        """Return this fitted model with some of its agents: the others do not vote.
-
-        Parameters
-        ----------
-        names : sequence of str
-            The agents that are present; at least one. The returned model's ``agents_`` lists them.
-
-        Returns
-        -------
-        model : AssistedClassifier
-            Fitted; it shares the agents' models and the calibration. It takes the same table, and ignores the columns
-            of absent agents.
-        """
-        check_is_fitted(self)
-        names = [names] if isinstance(names, str) else list(names)
-        unknown = [name for name in names if name not in self.agents_]
-        if unknown or not names:
-            raise SettingsError(f"A subset must name some of the agents {list(self.agents_)}, not {names}.")
-        part = copy(self)
-        part.agents_ = {name: agent for name, agent in self.agents_.items() if name in names}
-        part.columns_ = {name: self.columns_[name] for name in part.agents_}
-        part.contributions_ = tuple(c for c in self.contributions_ if c.agent in part.agents_)
-        part.sat_out_ = tuple(turn for turn in self.sat_out_ if turn.agent in part.agents_)
-        return part
+    # -- baselines -----------------------------------------------------------------------------------------------------
 
     def alone(self, name: str) -> AssistedClassifier | DummyClassifier:
         """Return the baseline *alone* (the paper's *Single*): one agent without help, with the same settings, unfitted.
@@ -530,12 +503,6 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         settings = self.get_params(deep=False) | {"agents": agents, "order": "chain"}
         return AssistedClassifier(**settings)
 
-    # -- checks --
-
-    def _plan(self) -> Plan:
-        """Return the plan with these parameters. The plan checks them."""
-        return Plan(**{name: getattr(self, name) for name, known in SETTINGS.items() if known.estimator})
-
     def _check_agents(self) -> list[AgentSpec]:
         agents = check_agents(self.agents)
         try:
@@ -544,18 +511,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             raise SettingsError(f"agents: {error}") from None
         return agents
 
-    def _check_table(self, X: Any, reset: bool) -> Any:
-        if not hasattr(X, "columns"):
-            X = check_array(
-                X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, estimator=self, input_name="X"
-            )
-        elif _num_samples(X) == 0:
-            raise SettingsError("X has 0 sample(s) (rows), while a minimum of 1 is required.")
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return X
-
-    # -- scikit-learn's conventions
-    # ----------------------------------------------------------------------------------------
+    # -- scikit-learn's conventions ------------------------------------------------------------------------------------
 
     @property
     def _agents(self) -> Any:
@@ -615,7 +571,6 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return agents_block(check_agents(self.agents), columns, names, how)
 
     def _html_repr(self) -> str:
-        """Return the HTML for a notebook: the answer, if there is one, and scikit-learn's drawing."""
         report: Report | None = getattr(self, "report_", None)
         drawing: str = super()._html_repr()
         if report is None:

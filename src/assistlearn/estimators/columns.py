@@ -23,28 +23,16 @@ from assistlearn.tables.preparation import (
 )
 from assistlearn.tables.settings import PreprocessingSettings
 
-# Find the columns that an agent knows. They are given as for scikit-learn's ``ColumnTransformer``.
-
-
 Positions = NDArray[np.intp]
+
+# -- the columns that an agent knows, given as for scikit-learn's ColumnTransformer ------------------------------------
 
 
 def positions_of(columns: Any, X: Any, names: Sequence[str] | None, agent: str) -> Positions:
     """Return the positions of the columns that an agent knows.
 
-    Parameters
-    ----------
-    columns : str, int, slice, sequence of these, boolean mask, or callable
-        A callable is given ``X`` and returns any of the others.
-    X : table
-        The table with the columns of all agents.
-    names : sequence of str or None
-        The names of the columns, if the table has any.
-    agent : str
-        The agent's name, for error messages.
+    They are given as names, positions, a slice, a boolean mask, or a function of ``X`` that returns any of these.
 
-    Examples
-    --------
     >>> X = np.zeros((2, 4))
     >>> positions_of(slice(1, 3), X, None, "lab")
     array([1, 2])
@@ -57,26 +45,29 @@ def positions_of(columns: Any, X: Any, names: Sequence[str] | None, agent: str) 
     """
     if callable(columns):
         columns = columns(X)
-    finder = _Finder(X.shape[1], names, agent)
-    found = finder.find(columns)
-    if len(found) == 0:
-        raise ColumnsError(
-            f"Agent {agent!r}: its columns {columns!r} are empty. An agent needs at least one of the "
-            f"{X.shape[1]} columns of the table. (An initiator that has labels alone is ({agent!r}, None, []).)"
-        )
-    if len(np.unique(found)) < len(found):
-        twice = [finder.show(p) for p in np.unique(found) if np.count_nonzero(found == p) > 1]
-        raise ColumnsError(f"Agent {agent!r}: its columns name {', '.join(twice)} more than once.")
+    known = None if names is None else [str(name) for name in names]
+    try:
+        found = _found(columns, X.shape[1], known)
+        if len(found) == 0:
+            raise ColumnsError(
+                f"its columns {columns!r} are empty. An agent needs at least one of the {X.shape[1]} columns of the "
+                f"table. (An initiator that has labels alone is ({agent!r}, None, []).)"
+            )
+        if len(np.unique(found)) < len(found):
+            twice = [p for p in np.unique(found) if np.count_nonzero(found == p) > 1]
+            shown = [f"column {p}" if known is None else repr(known[p]) for p in twice]
+            raise ColumnsError(f"its columns name {', '.join(shown)} more than once.")
+    except ColumnsError as error:
+        raise ColumnsError(f"Agent {agent!r}: {error}") from None
     return found
 
 
 def take_columns(X: Any, positions: Positions) -> Any:
-    """Return these columns of an array, sparse matrix or data frame, of the same type."""
     if hasattr(X, "iloc"):
         return X.iloc[:, positions]
     if hasattr(X, "get_columns") or hasattr(X, "to_arrow"):  # polars takes lists, not arrays
         return X[:, positions.tolist()]
-    if len(positions) and _is_run(positions):  # neighbours: a slice makes no copy
+    if len(positions) and bool(np.all(np.diff(positions) == 1)):  # neighbours: a slice makes no copy
         return X[:, positions[0] : positions[-1] + 1]
     return X[:, positions]
 
@@ -121,7 +112,6 @@ class AllColumns:
         self.of = of
 
     def __call__(self, X: Any) -> Positions:
-        """Return the positions of these columns."""
         if self.of is None:
             return np.arange(X.shape[1])
         names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
@@ -132,92 +122,62 @@ class AllColumns:
         return "all columns"
 
 
-class _Finder:
-    """Looks columns up for one agent."""
-
-    def __init__(self, n_columns: int, names: Sequence[str] | None, agent: str) -> None:
-        self._n_columns = n_columns
-        self._names = None if names is None else [str(name) for name in names]
-        self._agent = agent
-
-    def find(self, columns: Any) -> Positions:
-        if isinstance(columns, slice):
-            return self._slice(columns)
-        if isinstance(columns, str | int | np.integer) and not isinstance(columns, bool):
-            return np.array([self._one(columns)], dtype=np.intp)
-        try:
-            listed = list(columns)
-        except TypeError:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: columns must be names, positions, a slice, a boolean mask or a callable, "
-                f"not {columns!r}."
-            ) from None
-        if listed and all(isinstance(item, bool | np.bool_) for item in listed):
-            return self._mask(listed)
-        return np.array([self._one(item) for item in listed], dtype=np.intp)
-
-    def show(self, position: int) -> str:
-        return repr(self._names[position]) if self._names is not None else f"column {position}"
-
-    def _one(self, column: Any) -> int:
-        if isinstance(column, str):
-            return self._position_of_name(column)
-        if isinstance(column, bool | np.bool_) or not isinstance(column, int | np.integer):
-            raise ColumnsError(f"Agent {self._agent!r}: {column!r} is neither a column's name nor its position.")
-        position = int(column)
-        if not -self._n_columns <= position < self._n_columns:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: there is no column {position}. The table has {self._n_columns} columns, "
-                f"0 to {self._n_columns - 1}."
-            )
-        return position % self._n_columns
-
-    def _position_of_name(self, name: str) -> int:
-        if self._names is None:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: column {name!r} is named, but the table has no column names. Pass a data "
-                "frame, or give the positions of the columns."
-            )
-        if name not in self._names:
-            shown = [repr(known) for known in self._names[:20]]
-            more = ", ..." if len(self._names) > 20 else ""
-            raise ColumnsError(
-                f"Agent {self._agent!r}: there is no column {name!r}. The columns are {', '.join(shown)}{more}."
-            )
-        if self._names.count(name) > 1:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: {name!r} is the name of {self._names.count(name)} columns. Give their "
-                "positions instead."
-            )
-        return self._names.index(name)
-
-    def _slice(self, columns: slice) -> Positions:
-        start, stop = columns.start, columns.stop
-        if isinstance(start, str):
-            start = self._position_of_name(start)
-        if isinstance(stop, str):  # by name, a slice includes its end, as in pandas
-            stop = self._position_of_name(stop) + 1
-        try:
-            return np.arange(self._n_columns, dtype=np.intp)[start : stop : columns.step]
-        except (TypeError, ValueError) as error:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: its columns {columns!r} are not a valid slice: {error}."
-            ) from None
-
-    def _mask(self, mask: list[bool]) -> Positions:
-        if len(mask) != self._n_columns:
-            raise ColumnsError(
-                f"Agent {self._agent!r}: its boolean mask has {len(mask)} entries, but the table has "
-                f"{self._n_columns} columns."
-            )
-        return np.flatnonzero(mask)
+def _found(columns: Any, n_columns: int, names: Sequence[str] | None) -> Positions:
+    if isinstance(columns, slice):
+        return _in_slice(columns, n_columns, names)
+    if isinstance(columns, str | int | np.integer) and not isinstance(columns, bool):
+        return np.array([_one(columns, n_columns, names)], dtype=np.intp)
+    try:
+        listed = list(columns)
+    except TypeError:
+        raise ColumnsError(
+            f"columns must be names, positions, a slice, a boolean mask or a callable, not {columns!r}."
+        ) from None
+    if listed and all(isinstance(item, bool | np.bool_) for item in listed):
+        if len(listed) != n_columns:
+            raise ColumnsError(f"its boolean mask has {len(listed)} entries, but the table has {n_columns} columns.")
+        return np.flatnonzero(listed)
+    return np.array([_one(item, n_columns, names) for item in listed], dtype=np.intp)
 
 
-def _is_run(positions: Positions) -> bool:
-    return bool(np.all(np.diff(positions) == 1))
+def _one(column: Any, n_columns: int, names: Sequence[str] | None) -> int:
+    if isinstance(column, str):
+        return _named(column, names)
+    if isinstance(column, bool | np.bool_) or not isinstance(column, int | np.integer):
+        raise ColumnsError(f"{column!r} is neither a column's name nor its position.")
+    position = int(column)
+    if not -n_columns <= position < n_columns:
+        raise ColumnsError(f"there is no column {position}. The table has {n_columns} columns, 0 to {n_columns - 1}.")
+    return position % n_columns
 
 
-# Prepare an agent's columns for a learner that cannot use them unchanged, as the command line does.
+def _named(name: str, names: Sequence[str] | None) -> int:
+    if names is None:
+        raise ColumnsError(
+            f"column {name!r} is named, but the table has no column names. Pass a data frame, or give the positions of "
+            "the columns."
+        )
+    if name not in names:
+        more = ", ..." if len(names) > 20 else ""
+        raise ColumnsError(f"there is no column {name!r}. The columns are {', '.join(map(repr, names[:20]))}{more}.")
+    if names.count(name) > 1:
+        raise ColumnsError(f"{name!r} is the name of {names.count(name)} columns. Give their positions instead.")
+    return names.index(name)
+
+
+def _in_slice(columns: slice, n_columns: int, names: Sequence[str] | None) -> Positions:
+    start, stop = columns.start, columns.stop
+    if isinstance(start, str):
+        start = _named(start, names)
+    if isinstance(stop, str):  # by name, a slice includes its end, as in pandas
+        stop = _named(stop, names) + 1
+    try:
+        return np.arange(n_columns, dtype=np.intp)[start : stop : columns.step]
+    except (TypeError, ValueError) as error:
+        raise ColumnsError(f"its columns {columns!r} are not a valid slice: {error}.") from None
+
+
+# -- preparing them for a learner that cannot use them unchanged, as the command line does -----------------------------
 
 
 PREPROCESS = ("auto", "always", "never")
@@ -229,14 +189,8 @@ prepared for a pipeline with steps of its own."""
 class Prepared:
     """An agent's learner with its preprocessing, and the reader of the agent's columns.
 
-    Attributes
-    ----------
-    agent : str
-        The agent's name.
-    estimator : Pipeline or classifier
-        The preprocessing and the learner; the learner alone if reading the columns is enough.
-    reader : FrameReader
-        Reads the columns by their kinds, which were found in all rows given to ``fit``.
+    Without a pipeline the estimator is the learner alone: then reading the columns by their kinds, which were found in
+    all rows given to ``fit``, is enough.
     """
 
     agent: str
@@ -244,25 +198,13 @@ class Prepared:
     reader: FrameReader
 
     def rows(self, own: Any) -> Any:
-        """Return the agent's columns in the form that its estimator needs."""
         return learner_rows(self.estimator, self.reader.read(own, f"Agent {self.agent!r}"))
 
 
 def prepared(agent: str, learner: Any, own: Any, preprocess: str, abstains: bool) -> Prepared | None:
     """Return how an agent's columns are prepared for its learner; None if they are used unchanged.
 
-    Parameters
-    ----------
-    agent : str
-        Its name.
-    learner : scikit-learn classifier
-        Its learner.
-    own : data frame, ndarray or sparse matrix
-        Its columns.
-    preprocess : {"auto", "always", "never"}
-        When columns are prepared.
-    abstains : bool
-        Whether the agent abstains on rows without any value, so that the gaps in these rows do not count.
+    An agent that ``abstains`` on rows without any value needs nothing for the gaps in these rows.
     """
     if not _is_needed(learner, own, preprocess, abstains):
         return None
@@ -278,7 +220,6 @@ def prepared(agent: str, learner: Any, own: Any, preprocess: str, abstains: bool
 
 
 def check_preprocess(preprocess: Any) -> None:
-    """Refuse an unknown value of the parameter ``preprocess``."""
     if preprocess not in PREPROCESS:
         raise SettingsError(f"preprocess={preprocess!r} must be one of {', '.join(map(repr, PREPROCESS))}.")
 

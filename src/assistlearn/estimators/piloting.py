@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from assistlearn.errors import SettingsError
-from assistlearn.estimators.checks import check_agents, check_labels, has_labels_alone, who_is_who
+from assistlearn.estimators.checks import check_agents, check_labels, drawn_seed, has_labels_alone, who_is_who
 from assistlearn.estimators.classifier import AssistedClassifier
 from assistlearn.evaluation.metrics import losses
 from assistlearn.evaluation.pilots import Weighing, Worth, drawn
 from assistlearn.evaluation.terms import SampleLoss, Terms, loss_for
-from assistlearn.learners.weighting import MAX_SEED, take_rows
+from assistlearn.learners.weighting import take_rows
 from assistlearn.types import Floats
 
 
@@ -102,7 +100,7 @@ def assistance_gain(
     if len(y) != _num_samples(X):
         raise SettingsError(f"X has {_num_samples(X)} rows, but y has {len(y)} labels.")
     people = who_is_who(X, np.unique(y, return_inverse=True)[1], groups)
-    training, pool = drawn(terms, y, _seed(random_state), people)
+    training, pool = drawn(terms, y, drawn_seed(random_state), people)
     who = np.arange(len(training)) if people is None else people[training]
     ensemble = clone(clf).fit(take_rows(X, training), y[training], groups=who)
     alone = clf.alone(names[0])
@@ -118,14 +116,7 @@ def assistance_gain(
     return weighing.worth(len(training), len(pool), alone_by_labels=has_labels_alone(clf.agents))
 
 
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, Integral):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(MAX_SEED))
-
-
 def _losses(models: Sequence[AssistedClassifier], X: Any, y: NDArray[Any], loss: SampleLoss) -> Floats:
-    """Return the loss of each model on each sample."""
     codes = np.searchsorted(models[0].classes_, y)
     made = []
     for model in models:

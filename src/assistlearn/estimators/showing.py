@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from html import escape
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
@@ -32,8 +33,7 @@ from assistlearn.methods import method_class, names
 from assistlearn.methods.orders import ORDERS
 from assistlearn.plan import SETTINGS, Plan
 
-# Write the settings of a plan into the docstring of an estimator that has them as parameters.
-
+# -- its documentation: the settings of a plan, as parameters ----------------------------------------------------------
 
 Class = TypeVar("Class", bound=type[Any])
 
@@ -59,18 +59,17 @@ def _entry(name: str) -> str:
     """
     known = SETTINGS[name]
     [field] = [field for field in dataclasses.fields(Plan) if field.name == name]
-    words = f"{known.explanation} {known.more} {_goes_with(known.goes_with_method)}".strip()
+    own = known.goes_with_method
+    default = f"None means the method's own default: {own}." if own else ""
+    words = f"{known.explanation} {known.more} {default}".strip()
     lines = textwrap.wrap(words, WIDTH, break_on_hyphens=False)
     if name == "method":
-        lines += ["", *_methods()]
+        summaries = [f"{_shown(each)}: {method_class(each).summary}." for each in names()]
+        listed = [textwrap.wrap(each, WIDTH, initial_indent="- ", subsequent_indent="  ") for each in summaries]
+        lines += ["", *itertools.chain(*listed)]
     return f"{name} : {_type(name, field.type)}, default={_shown(field.default)}\n" + textwrap.indent(
         "\n".join(lines) + "\n", "    "
     )
-
-
-def _goes_with(words: str) -> str:
-    """Return a sentence on what None means, if that depends on the method."""
-    return f"None means the method's own default: {words}." if words else ""
 
 
 def _type(name: str, annotation: Any) -> str:
@@ -84,20 +83,11 @@ def _type(name: str, annotation: Any) -> str:
     return str(annotation).replace(" | None", "")
 
 
-def _methods() -> list[str]:
-    lines: list[str] = []
-    for name in names():
-        lines += textwrap.wrap(
-            f"{_shown(name)}: {method_class(name).summary}.", WIDTH, initial_indent="- ", subsequent_indent="  "
-        )
-    return lines
-
-
 def _shown(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-# Show an AssistedClassifier in a notebook: its agents side by side and, once known, whether help was worth it.
+# -- its page in a notebook: the agents side by side and, once known, whether help was worth it ------------------------
 
 
 def agents_block(
@@ -136,17 +126,7 @@ def _shown_of_html(said: Any, found: Positions | None, names: Sequence[str] | No
 
 
 def answer_block(report: Report, metric: str, initiator: str) -> str:
-    """Return the answer of the hold-out samples as HTML: alone, with help, the difference, and who helped.
-
-    Parameters
-    ----------
-    report : Report
-        What the hold-out samples show.
-    metric : str
-        The name of the metric that leads.
-    initiator : str
-        The name of the first agent.
-    """
+    """Return the answer of the hold-out samples as HTML: alone, with help, the difference, and who helped."""
     found = findings(asdict(report), metric)
     answer, by_labels = found.answer, report.alone_by_labels
     if answer is None:
@@ -170,7 +150,6 @@ def unchecked_block(helpers: Sequence[str]) -> str:
 
 
 def _leading(answer: Headline, by_labels: bool) -> list[tuple[str, str]]:
-    """Return the figures of the metric that leads."""
     alone = f"alone: {alone_in_words(answer.what)}" if by_labels else "alone"
     cells = [(alone, measured(answer, answer.alone)), ("with help", measured(answer, answer.assisted))]
     between = answer.difference
@@ -187,62 +166,34 @@ def _due(row: ShareRow, of: SharedIn) -> str:
     return f"log loss lower by {row.loss:+.3f} ± {2 * row.loss_error:.3f}"
 
 
-# A progress bar that reads the session's events.
+# -- its progress bar --------------------------------------------------------------------------------------------------
 
 
-class VerboseBar:
-    """A progress bar of finished turns. It shows nothing unless it is enabled.
+@contextmanager
+def progress(n_turns: int, enabled: bool, metric: str) -> Iterator[Callable[[Event], None]]:
+    """Show a bar of finished turns if ``enabled``; give a function that shows an event of the session in it."""
+    if not enabled:
+        yield lambda event: None
+        return
+    wrapped = Column(no_wrap=False)  # a long note must not crowd out the bar
+    note_text = TextColumn("{task.fields[note]}", table_column=wrapped)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), note_text
+    )
+    task = bar.add_task("turns", total=n_turns, note="")
 
-    Parameters
-    ----------
-    n_turns : int
-        The largest possible number of turns.
-    enabled : bool
-        Whether to show anything.
-    metric : str
-        The metric that is shown on hold-out samples.
-    """
-
-    def __init__(self, n_turns: int, enabled: bool, metric: str) -> None:
-        self._what = METRICS[metric].title
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn(
-                "{task.fields[note]}", table_column=Column(no_wrap=False)
-            ),  # a long note must not crowd out the bar
-            disable=not enabled,
-        )
-        self._task = self._bar.add_task("turns", total=n_turns, note="")
-
-    def show(self, event: Event) -> None:
-        """Show an event in the bar."""
-        if self._bar.disable:
-            return
+    def show(event: Event) -> None:
         match event:
             case TurnFinished():
                 weight = f"model weight {event.model_weight:.3f}" if event.contribution else "sat out"
-                note = (
-                    f"round {event.round}, {event.agent}: right on {event.mean_reward:.1%} of the ignorance, {weight}"
-                )
-                self._bar.update(self._task, advance=1, note=note)
+                right = f"right on {event.mean_reward:.1%} of the ignorance"
+                bar.update(task, advance=1, note=f"round {event.round}, {event.agent}: {right}, {weight}")
             case RoundFinished(metric=float(measured)):
-                self._bar.update(self._task, note=f"round {event.round}: hold-out {self._what} {measured:.3f}")
+                bar.update(task, note=f"round {event.round}: hold-out {METRICS[metric].title} {measured:.3f}")
             case AloneBegan():
-                self._bar.update(self._task, note="the initiator alone, to compare")
+                bar.update(task, note="the initiator alone, to compare")
             case RunFinished():
-                self._bar.update(self._task, note=str(event.reason))
+                bar.update(task, note=str(event.reason))
 
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
+    with bar:
+        yield show

@@ -1,15 +1,15 @@
-"""What a fitted estimator has learned, how it predicts from the agents' votes, and who helped."""
+"""How a fitted estimator predicts from the agents' votes, all or some of them, and who helped how much."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, column_or_1d, validate_data
 
 from assistlearn.agent.agent import Agent, KeptModel
 from assistlearn.combination import Combination
@@ -20,80 +20,19 @@ from assistlearn.estimators.checks import check_agents, check_sample_weight, has
 from assistlearn.estimators.columns import Positions, Prepared, rows_held, take_columns
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.shares import GainShares, shares_of_decisions, shares_of_sum
-from assistlearn.events import (
-    AgentLeft,
-    CombinationLearned,
-    Event,
-    RoundFinished,
-    RunFinished,
-    StopReason,
-    TurnFinished,
-)
+from assistlearn.events import TurnFinished
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
-from assistlearn.plan import Plan
+from assistlearn.plan import SETTINGS, Plan
 from assistlearn.session.deciding import Deciding, Decision, Votes
 from assistlearn.types import Bools, Codes, Floats, Said
 
-# What a fitted estimator has learned from the events of its session.
 
+class Voting:
+    """The half of AssistedClassifier that begins when it is fitted: predictions, subsets and shares.
 
-@dataclass
-class Learned:
-    """What a fitted estimator keeps of the events of its session.
-
-    Attributes
-    ----------
-    contributions : list of Contribution
-        The kept models of all rounds.
-    sat_out : list of TurnFinished
-        The turns of all rounds that gave no model.
-    holdout_scores : list of float
-        The accuracy on the hold-out samples after each round.
-    metrics : list of float or None
-        The metric that decides when to stop, after each round.
-    losses : list of float
-        The loss of the combination after each round.
-    left : dict of str to str
-        The agents that left the run, and why.
-    n_rounds, stop_reason : int, StopReason
-        The number of rounds whose models vote, and why training ended.
+    Votes come from the models of all rounds, or those of the first rounds only.
     """
-
-    contributions: list[Contribution] = field(default_factory=list)
-    sat_out: list[TurnFinished] = field(default_factory=list)
-    holdout_scores: list[float] = field(default_factory=list)
-    metrics: list[float | None] = field(default_factory=list)
-    losses: list[float] = field(default_factory=list)
-    left: dict[str, str] = field(default_factory=dict)
-    n_rounds: int = 0
-    stop_reason: StopReason = StopReason.ALL_ROUNDS_DONE
-
-    def hear(self, event: Event) -> None:
-        """Record an event."""
-        match event:
-            case TurnFinished(contribution=Contribution() as contribution):
-                self.contributions.append(contribution)
-            case TurnFinished():
-                self.sat_out.append(event)
-            case RoundFinished():
-                self.holdout_scores += [] if event.holdout_accuracy is None else [event.holdout_accuracy]
-                self.metrics += [] if event.holdout_accuracy is None else [event.metric]
-                self.losses += [] if event.loss is None else [event.loss]
-            case CombinationLearned() if event.holdout_accuracy is not None:
-                self.holdout_scores[event.n_rounds - 1] = event.holdout_accuracy
-                self.metrics[event.n_rounds - 1] = event.metric
-            case AgentLeft():
-                self.left[event.agent] = event.reason
-            case RunFinished():
-                self.n_rounds, self.stop_reason = event.n_rounds, event.reason
-
-
-# Predict from the agents' votes, with the models of all rounds or those of the first rounds only.
-
-
-class VotesMixin:
-    """The predictions of a fitted ensemble of agents, for estimators that have the attributes below."""
 
     missing_agent: str
     classes_: NDArray[Any]
@@ -103,18 +42,13 @@ class VotesMixin:
     columns_: dict[str, Positions]
     _prepared: dict[str, Prepared]
     contributions_: tuple[Contribution, ...]
+    sat_out_: tuple[TurnFinished, ...]
     n_rounds_: int
     combination_: Combination | None
     calibration_: ScoreCalibration | None
     _by_round: list[Combination]
     _own_columns: OwnColumns
     _votes_in_training: dict[str, Floats]
-
-    def _check_table(self, X: Any, reset: bool) -> Any:
-        raise NotImplementedError
-
-    def _plan(self) -> Plan:
-        raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the most votes for each sample.
@@ -279,8 +213,94 @@ class VotesMixin:
         for labels in self.staged_predict(X):
             yield float(accuracy_score(y, labels, sample_weight=sample_weight))
 
+    def subset(self, names: Sequence[str]) -> Self:
+        """Return this fitted model with some of its agents: the others do not vote.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The agents that are present; at least one. The returned model's ``agents_`` lists them.
+
+        Returns
+        -------
+        model : AssistedClassifier
+            Fitted; it shares the agents' models and the calibration. It takes the same table, and ignores the columns
+            of absent agents.
+        """
+        check_is_fitted(self)
+        names = [names] if isinstance(names, str) else list(names)
+        unknown = [name for name in names if name not in self.agents_]
+        if unknown or not names:
+            raise SettingsError(f"A subset must name some of the agents {list(self.agents_)}, not {names}.")
+        part = copy(self)
+        part.agents_ = {name: agent for name, agent in self.agents_.items() if name in names}
+        part.columns_ = {name: self.columns_[name] for name in part.agents_}
+        part.contributions_ = tuple(c for c in self.contributions_ if c.agent in part.agents_)
+        part.sat_out_ = tuple(turn for turn in self.sat_out_ if turn.agent in part.agents_)
+        return part
+
+    def shares(self, X: Any, y: Any, sample_weight: Any = None) -> GainShares:
+        """Return every helper's share of the gain over the initiator alone.
+
+        A helper's share is its Shapley value: what it adds, averaged over all orders in which the helpers could have
+        joined. It is exact for up to 12 helpers. A set of helpers is judged by the log loss and the accuracy of
+        :meth:`subset` of the initiator and these helpers on the samples. The shares sum to the gain of all together.
+        They describe this trained ensemble. They do not say how good a training without the helper would have been.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_columns)
+            All agents' columns, of samples that the ensemble was not fitted to.
+        y : array-like of shape (n_samples,)
+            The true labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts.
+
+        Returns
+        -------
+        shares : GainShares
+            For each helper its share of the lower log loss and of the higher accuracy, with standard errors, and what
+            is lost if it alone is dropped. :class:`~assistlearn.report.displays.SharesDisplay` draws it.
+        """
+        check_is_fitted(self)
+        X = self._check_table(X, reset=False)
+        first, *helpers = list(self.agents_)
+        if first != self._initiator:
+            raise SettingsError(
+                f"Shares are parts of what the initiator {self._initiator!r} gains, but it is not one of the agents "
+                f"{list(self.agents_)}. Use the whole model, or a subset that includes it."
+            )
+        codes = self._codes_of(y, _num_samples(X))
+        weights = check_sample_weight(sample_weight, X)
+        said, numbers = self._votes_on(X), self._own_numbers_of(X)
+        always_speaks = bool(said[first].scores.any(axis=1).all())  # so that every set's decision is a sum of votes
+        if always_speaks and self.combination_ is None and self._plan().make_method().adds_up:
+            parts = {name: each.scores for name, each in said.items()}
+            return shares_of_sum(parts.pop(first), parts, codes, weights, calibration=self.calibration_)
+
+        def decide(names: Collection[str]) -> tuple[Floats, Floats]:
+            there = {name: each for name, each in said.items() if name == first or name in names}
+            decision = self._decided(there, numbers)
+            return decision.total, decision.probabilities
+
+        return shares_of_decisions(helpers, decide, codes, weights)
+
+    # -- what is behind it ---------------------------------------------------------------------------------------------
+
+    def _plan(self) -> Plan:
+        return Plan(**{name: getattr(self, name) for name, known in SETTINGS.items() if known.estimator})
+
+    def _check_table(self, X: Any, reset: bool) -> Any:
+        if not hasattr(X, "columns"):
+            X = check_array(
+                X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, estimator=self, input_name="X"
+            )
+        elif _num_samples(X) == 0:
+            raise SettingsError("X has 0 sample(s) (rows), while a minimum of 1 is required.")
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return X
+
     def _decision(self, X: Any) -> Decision:
-        """Return what is decided about the samples of a table."""
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
         said = self._votes_on(X)
@@ -288,7 +308,6 @@ class VotesMixin:
         return self._decided(said, self._own_numbers_of(X))
 
     def _decided(self, said: Mapping[str, Votes], numbers: Floats | None) -> Decision:
-        """Return what the agents' votes decide, with the initiator's columns as numbers."""
         n_samples = len(next(iter(said.values())).scores)
         if len(self.classes_) == 1:  # there is nothing to decide
             nothing = np.zeros((n_samples, 1))
@@ -297,8 +316,11 @@ class VotesMixin:
         return self._deciding(self.combination_).about(said, n_samples, numbers)
 
     def _deciding(self, learned: Combination | None) -> Deciding:
-        """Return how votes become a decision, by a combination or without one."""
         return Deciding(self._plan().make_method(), self.class_prior_, learned, self.calibration_)
+
+    @property
+    def _initiator(self) -> str:
+        return check_agents(self.agents)[0][0]
 
     @property
     def _label_only(self) -> bool:
@@ -308,7 +330,7 @@ class VotesMixin:
     def _method_of(self, name: str) -> Method:
         """Return the method as an agent goes by it: the initiator's own votes are not rounded."""
         method = self._plan().make_method()
-        return method.of_initiator() if name == check_agents(self.agents)[0][0] else method
+        return method.of_initiator() if name == self._initiator else method
 
     def _votes_on(self, X: Any) -> dict[str, Votes]:
         """Return every agent's own votes on the samples of a table that was checked, as the initiator gets them."""
@@ -340,19 +362,16 @@ class VotesMixin:
         return self._own_columns.numbers(self._rows_of(initiator, X))
 
     def _present(self, X: Any) -> dict[str, Bools | None]:
-        """Return which samples each agent holds; None for all of them."""
         if self.missing_agent != "abstain":
             return dict.fromkeys(self.agents_)
         alone = {name: len(self.columns_[name]) == 0 for name in self.agents_}
         return {name: None if labels else rows_held(self._rows_of(name, X)) for name, labels in alone.items()}
 
     def _rows_of(self, name: str, X: Any) -> Any:
-        """Return an agent's columns of a table, prepared if its learner needs that."""
         own = take_columns(X, self.columns_[name])
         return self._prepared[name].rows(own) if name in self._prepared else own
 
     def _staged(self, X: Any) -> Iterator[Decision]:
-        """Yield what is decided after each round."""
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
         shape = _num_samples(X), len(self.classes_)
@@ -381,78 +400,6 @@ class VotesMixin:
     def _shown(self, total: Floats) -> Floats:
         return total[:, -1] if total.shape[1] <= 2 else total
 
-
-def _with_next(
-    answers: Iterator[tuple[KeptModel, Said]], before: Votes, rows: slice | Positions, method: Method
-) -> Votes:
-    """Return an agent's votes with those of its next model."""
-    kept, said = next(answers)
-    own = before.scores[rows]
-    method.add_votes(own, said, kept.model_weight)
-    before.scores[rows] = own
-    return Votes(before.scores, before.weight + kept.model_weight)
-
-
-# Who helped a fitted ensemble, and how much: the helpers' shares of the gain on samples with labels.
-
-
-class SharesMixin(VotesMixin):
-    """How much each helper adds to a fitted ensemble."""
-
-    def subset(self, names: Sequence[str]) -> Self:
-        """Return this fitted model with some of its agents."""
-        raise NotImplementedError
-
-    def shares(self, X: Any, y: Any, sample_weight: Any = None) -> GainShares:
-        """Return every helper's share of the gain over the initiator alone.
-
-        A helper's share is its Shapley value: what it adds, averaged over all orders in which the helpers could have
-        joined. It is exact for up to 12 helpers. A set of helpers is judged by the log loss and the accuracy of
-        :meth:`subset` of the initiator and these helpers on the samples. The shares sum to the gain of all together.
-        They describe this trained ensemble. They do not say how good a training without the helper would have been.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_columns)
-            All agents' columns, of samples that the ensemble was not fitted to.
-        y : array-like of shape (n_samples,)
-            The true labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts.
-
-        Returns
-        -------
-        shares : GainShares
-            For each helper its share of the lower log loss and of the higher accuracy, with standard errors, and what
-            is lost if it alone is dropped. :class:`~assistlearn.report.displays.SharesDisplay` draws it.
-        """
-        check_is_fitted(self)
-        X = self._check_table(X, reset=False)
-        first, *helpers = self._initiator_first()
-        codes = self._codes_of(y, _num_samples(X))
-        weights = check_sample_weight(sample_weight, X)
-        said, numbers = self._votes_on(X), self._own_numbers_of(X)
-        always_speaks = bool(said[first].scores.any(axis=1).all())  # so that every set's decision is a sum of votes
-        if always_speaks and self.combination_ is None and self._plan().make_method().adds_up:
-            parts = {name: each.scores for name, each in said.items()}
-            return shares_of_sum(parts.pop(first), parts, codes, weights, calibration=self.calibration_)
-
-        def decide(names: Collection[str]) -> tuple[Floats, Floats]:
-            there = {name: each for name, each in said.items() if name == first or name in names}
-            decision = self._decided(there, numbers)
-            return decision.total, decision.probabilities
-
-        return shares_of_decisions(helpers, decide, codes, weights)
-
-    def _initiator_first(self) -> list[str]:
-        initiator = check_agents(self.agents)[0][0]
-        if initiator not in self.agents_:
-            raise SettingsError(
-                f"Shares are parts of what the initiator {initiator!r} gains, but it is not one of the agents "
-                f"{list(self.agents_)}. Use the whole model, or a subset that includes it."
-            )
-        return list(self.agents_)
-
     def _codes_of(self, y: Any, n_samples: int) -> Codes:
         labels: NDArray[Any] = column_or_1d(y, warn=True)
         if len(labels) != n_samples:
@@ -465,3 +412,13 @@ class SharesMixin(VotesMixin):
                 f"{unknown[0]!r}). Leave these samples out."
             )
         return places
+
+
+def _with_next(
+    answers: Iterator[tuple[KeptModel, Said]], before: Votes, rows: slice | Positions, method: Method
+) -> Votes:
+    kept, said = next(answers)
+    own = before.scores[rows]
+    method.add_votes(own, said, kept.model_weight)
+    before.scores[rows] = own
+    return Votes(before.scores, before.weight + kept.model_weight)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from assistlearn.core.people import deal
 from assistlearn.core.votes import winners
 from assistlearn.types import Bools, Codes, Floats
 
@@ -206,8 +207,7 @@ def in_words(calibration: ScoreCalibration | None, *, wanted: bool, learned: boo
 
 def _folds(codes: Codes, n_folds: int = 5) -> Iterator[Bools]:
     """Yield which samples are in each fold. Only the classes and the order of the samples decide."""
-    folds = np.empty(len(codes), dtype=np.intp)
-    folds[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % n_folds
+    folds = deal(codes, n_folds, np.arange(len(codes)))
     for fold in np.unique(folds):
         yield folds == fold
 

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assistlearn.learners.best_of import BestOf
-    from assistlearn.learners.boosting import AnswersTogether, Panel
     from assistlearn.learners.folds import Honesty
     from assistlearn.learners.hist import HistBoostClassifier, HistTreeClassifier
     from assistlearn.learners.learner import Learner, Prepares
-    from assistlearn.learners.model import Model
+    from assistlearn.learners.model import Model, Panel
 
 __all__ = [
-    "AnswersTogether",
     "BestOf",
     "HistBoostClassifier",
     "HistTreeClassifier",
@@ -24,14 +22,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AnswersTogether": "boosting",
     "BestOf": "best_of",
     "HistBoostClassifier": "hist",
     "HistTreeClassifier": "hist",
     "Honesty": "folds",
     "Learner": "learner",
     "Model": "model",
-    "Panel": "boosting",
+    "Panel": "model",
     "Prepares": "learner",
 }
 

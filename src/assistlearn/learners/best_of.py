@@ -58,7 +58,6 @@ class BestOf(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Floats | None = None) -> BestOf:
-        """Choose a classifier, and fit it to all samples."""
         if not len(self.estimators):
             raise SettingsError("estimators is empty: there are no classifiers to choose from.")
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -92,12 +91,10 @@ class BestOf(ClassifierMixin, BaseEstimator):
         return out
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of the classes."""
         check_is_fitted(self)
         return self._probabilities(self._model.say(self._model.transform(X)), self._right)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels."""
         check_is_fitted(self)
         said = self._model.say(self._model.transform(X))
         found: NDArray[Any] = self.classes_[said.argmax(axis=1) if said.ndim == 2 else said]

@@ -1,10 +1,17 @@
-"""Honest answers: copies of a learner, or bags of its trees, each of which answers for samples that it has not seen."""
+"""Honest answers: copies of a learner, or bags of its trees, each of which answers for samples that it has not seen.
+
+A learner that fits its training samples perfectly is always right about them, and its reward tells the others nothing.
+Out-of-fold answers do. The samples are divided into folds once. In every turn each fold is answered by a copy of the
+model that was fitted, under the same ignorance, to the other folds. A bagged forest has such answers at no cost: a
+sample is answered by the trees that did not draw it.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -13,27 +20,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from assistlearn.core.people import Groups, deal_groups
+from assistlearn.core import people
 from assistlearn.core.votes import score_of_truth
-from assistlearn.learners.boosting import CLASSIFIERS, Gains, Private, Way
+from assistlearn.learners.boosting import PATIENCE, Boosting, Private
 from assistlearn.learners.model import Model
 from assistlearn.learners.weighting import FORESTS, take_rows
 from assistlearn.plan import Plan, RewardKind
 from assistlearn.types import Codes, Floats, Said
-
-# Honest rewards: what a model answers for samples that it has not seen.
-#
-# A learner that fits its training samples perfectly is always right about them, and its reward tells the others
-# nothing. Out-of-fold answers do. The samples are divided into folds once. In every turn each fold is answered by a
-# copy of the model that was fitted, under the same ignorance, to the other folds. A bagged forest has such answers at
-# no cost: a sample is answered by the trees that did not draw it.
-
 
 UNINFORMATIVE = 0.95
 """In-sample answers that are right on this share of the ignorance tell too little: ``auto`` turns to honest ones."""
 
 LEAST_TRUST = 0.25
 """``auto`` also turns to honest answers where a model keeps less than this share of its advantage on unseen samples."""
+
+NOTHING: Mapping[int, Said] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,6 @@ class Honesty:
 
     @property
     def may_be_honest(self) -> bool:
-        """Whether honest answers can ever be asked for."""
         return self.reward != "in-sample"
 
 
@@ -93,52 +93,25 @@ def kept_share(unseen: Said, seen: Said, codes: Codes, ignorance: Floats, n_clas
     return 0.0 if honest <= 0.0 else 1.0 if honest >= flattering else honest / flattering
 
 
-# Folds: copies of a learner, each of which answers for samples that it has not seen.
-
-
-NOTHING: Mapping[int, Said] = MappingProxyType({})
-
-
-def deal(codes: Codes, n_folds: int, seed: int, groups: Groups | None = None) -> NDArray[np.intp]:
-    """Return the fold of each sample. Folds are equally large, and every class is spread over them evenly if possible.
-
-    Samples of one group, which are about the same person, share a fold.
+def deal(codes: Codes, n_folds: int, seed: int, groups: people.Groups | None = None) -> NDArray[np.intp]:
+    """Return the fold of each sample, by a seed (:func:`assistlearn.core.people.deal`).
 
     >>> folds = deal(np.array([0, 0, 0, 0, 1, 1]), 2, seed=0)
     >>> [sorted(folds[:4].tolist()), sorted(folds[4:].tolist())]
     [[0, 0, 1, 1], [0, 1]]
     """
-    shuffled = np.random.RandomState(seed).permutation(len(codes))
-    if groups is not None:
-        return deal_groups(codes, groups, n_folds, shuffled)
-    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
-    folds = np.empty(len(codes), dtype=np.intp)
-    folds[by_class] = np.arange(len(codes)) % n_folds
-    return folds
+    return people.deal(codes, n_folds, np.random.RandomState(seed).permutation(len(codes)), groups)
 
 
 class Folds:
-    """A learner's copies, each prepared on all folds but one.
+    """Copies of a learner, each prepared on all folds but one.
 
     They are kept from turn to turn, so that a turn only costs the fits. Their tables together take ``cv - 1`` times as
     much room as the agent's own. The transformers of a pipeline are fitted inside each copy: they have not seen its
     fold either.
 
-    Parameters
-    ----------
-    new_learner : callable
-        Returns a fresh learner with ``prepare`` and ``fit``.
-    table : table
-        The training rows.
-    codes : ndarray of shape (n_samples,)
-        Their class codes.
-    honesty : Honesty
-        How many folds there are, and how many are fitted side by side.
-    seed : int
-        Decides which sample is in which fold, and chance in the preparation of the copies.
-    dealt : ndarray of int of shape (n_samples,), optional
-        The fold of each sample, from 0 on, where somebody has dealt them already: somebody who knows which samples are
-        about the same person.
+    The seed decides which sample is in which fold, and chance in the preparation of the copies. Where the initiator
+    knows which samples are about the same person, it has ``dealt`` the folds already, which are numbered from 0 on.
     """
 
     def __init__(
@@ -150,15 +123,11 @@ class Folds:
         seed: int,
         dealt: NDArray[np.intp] | None = None,
     ) -> None:
-        if dealt is None:
-            self.fold_of = deal(codes, min(honesty.cv, len(codes)), seed)
-        else:
-            self.fold_of = dealt
+        self.fold_of = deal(codes, min(honesty.cv, len(codes)), seed) if dealt is None else dealt
         self._codes = codes
         self._n_jobs = honesty.n_jobs
         self._copies = [
-            _Copy(new_learner, table, codes, np.flatnonzero(self.fold_of != fold), np.flatnonzero(self.fold_of == fold))
-            for fold in range(int(self.fold_of.max()) + 1)
+            _Copy(new_learner, table, codes, self.fold_of == fold) for fold in range(int(self.fold_of.max()) + 1)
         ]
         self._seed = seed
 
@@ -178,13 +147,9 @@ class Folds:
 
         ``known`` has the answers for folds that have been asked already.
         """
+        return self._joined(lambda copy: copy.answers(ignorance, seed, when, n_classes), known)
 
-        def asked(copy: _Copy) -> Said:
-            return copy.answers(ignorance, seed, when, n_classes)
-
-        return self._put_together(asked, known)
-
-    def boosted(self, turn: Private, most: int, way: Way = CLASSIFIERS) -> tuple[int, Said]:
+    def boosted(self, turn: Private, most: int, kind: type[Boosting] = Boosting) -> tuple[int, Said]:
         """Return the best number of models, at most ``most``, and what this number of models answers in every fold.
 
         The copy of one fold (see :meth:`one`) makes models as long as they gain anything on that fold. The other copies
@@ -192,14 +157,10 @@ class Folds:
         """
         fold = turn.seed % len(self._copies)
         self._copies[fold].prepare(self._seed)
-        best, said = self._copies[fold].best(turn, most, way)
+        best, said = self._copies[fold].best(turn, most, kind)
+        return best, self._joined(lambda copy: copy.boosted(turn, best, kind), {fold: said})
 
-        def asked(copy: _Copy) -> Said:
-            return copy.boosted(turn, best, way)
-
-        return best, self._put_together(asked, {fold: said})
-
-    def _put_together(self, ask: Callable[[_Copy], Said], known: Mapping[int, Said]) -> Said:
+    def _joined(self, ask: Callable[[_Copy], Said], known: Mapping[int, Said]) -> Said:
         """Ask the copies of all folds but those that are known, side by side, and return the answers for all."""
         asked = [fold for fold in range(len(self._copies)) if fold not in known]
         for fold in asked:
@@ -215,22 +176,17 @@ class Folds:
         return out
 
     def aside(self, fold: int) -> NDArray[np.intp]:
-        """Return the positions of the samples in a fold."""
         return self._copies[fold].aside
 
 
 class _Copy:
-    """One learner that has not seen one fold."""
+    """One learner that has not seen the samples of one fold."""
 
-    def __init__(
-        self, new_learner: Callable[[], Any], table: Any, codes: Codes, train: NDArray[np.intp], aside: NDArray[np.intp]
-    ) -> None:
-        self.aside = aside
-        self._train = train
-        self._codes = codes[train]
-        self._rows: Any = take_rows(table, train)
-        self._aside_codes = codes[aside]
-        self._aside_rows = take_rows(table, aside)
+    def __init__(self, new_learner: Callable[[], Any], table: Any, codes: Codes, in_fold: NDArray[np.bool_]) -> None:
+        self._train, self.aside = np.flatnonzero(~in_fold), np.flatnonzero(in_fold)
+        self._codes, self._aside_codes = codes[self._train], codes[self.aside]
+        self._rows: Any = take_rows(table, self._train)
+        self._aside_rows = take_rows(table, self.aside)
         self._seen_by_front: Any = None  # the fold's rows, transformed once
         self._learner = new_learner()
 
@@ -247,40 +203,38 @@ class _Copy:
         model = self._learner.fit_only(own / own.sum(), seed, when, n_classes)
         return self._about_aside(model.say, when)
 
-    def best(self, turn: Private, most: int, way: Way) -> tuple[int, Said]:
+    def best(self, turn: Private, most: int, kind: type[Boosting]) -> tuple[int, Said]:
         """Return how many models gain most on the fold, and what they say about it."""
-        constant = self._constant(turn.state.ignorance()[self._train], turn.state.n_classes)
-        if constant is not None:
-            return 1, constant
         n_classes, unseen = turn.state.n_classes, turn.state.part(self.aside)
-        gains, best, together = Gains(), constant, way.together(n_classes)
-        for step in islice(self._boost(turn, way), most):
-            together.add(step, self._about_aside(step.about, turn.when))
-            said = together.said()
-            reward = turn.method.reward(said, self._aside_codes, None, n_classes)
-            more = gains.goes_on(unseen.judge(reward).gain)
-            if gains.best == len(together.steps):
-                best = said
-            if not more:
+        answers = self._constant(turn.state.ignorance()[self._train], n_classes)
+        if answers is not None:
+            return 1, answers
+        best, most_gained = 0, -np.inf
+        for number, made in enumerate(self._growing(turn, most, kind), 1):
+            said = made.said()
+            gain = unseen.judge(turn.method.reward(said, self._aside_codes, None, n_classes)).gain
+            if gain > most_gained:
+                best, most_gained, answers = number, gain, said
+            if number - best >= PATIENCE + best // 2:
                 break
-        assert best is not None
-        return gains.best, best
+        assert answers is not None
+        return best, answers
 
-    def boosted(self, turn: Private, n_models: int, way: Way) -> Said:
-        """Return what ``n_models`` models say about the fold."""
+    def boosted(self, turn: Private, n_models: int, kind: type[Boosting]) -> Said:
         constant = self._constant(turn.state.ignorance()[self._train], turn.state.n_classes)
         if constant is not None:
             return constant
-        if n_models == 1 and way.plain:
+        if n_models == 1 and kind.plain:
             return self.answers(turn.state.ignorance(), turn.seed, turn.when, turn.state.n_classes)
-        together = way.together(turn.state.n_classes)
-        for step in islice(self._boost(turn, way), n_models):
-            together.add(step, self._about_aside(step.about, turn.when))
-        said: Said = together.said()
-        return said
+        *_, made = self._growing(turn, n_models, kind)
+        return made.said()
 
-    def _boost(self, turn: Private, way: Way) -> Iterator[Any]:
-        return way.steps(self._learner, turn.state.part(self._train), self._codes, turn)
+    def _growing(self, turn: Private, most: int, kind: type[Boosting]) -> Iterator[Boosting]:
+        """Yield the models so far, with what they answer for the fold, after each of at most ``most``."""
+        made = kind(turn.state.n_classes)
+        for step in islice(kind.each(self._learner, turn.state.part(self._train), self._codes, turn), most):
+            made.add(step, self._about_aside(partial(kind.answers, step), turn.when))
+            yield made
 
     def _about_aside(self, say: Callable[[Any], Said], when: str) -> Said:
         with self._learner.named(f"predict a fold in {when}"):
@@ -302,8 +256,7 @@ class _Copy:
         return out
 
 
-# Bags: what the trees of a forest answer for the samples that they have not drawn.
-#
+# -- bags: what the trees of a forest answer for the samples that they have not drawn ----------------------------------
 # How many trees have not drawn a sample must say nothing about its label: the combination would learn it from how fine
 # the forest's answers are. A forest draws heavy samples into nearly every bag, and under an ignorance the heavy ones
 # are those that were classified wrongly. So its bags answer only where all samples are drawn alike.
@@ -370,11 +323,11 @@ def out_of_bag(model: Model) -> Said:
     return out
 
 
-def quietly_with_bags(fit: Callable[[], None], estimator: Any) -> None:
+def fit_with_bags(forest: Any, table: Any, codes: Codes, options: dict[str, Any]) -> None:
     """Fit a forest with its out-of-bag answers, without its warning that some samples have none."""
-    asked = estimator.oob_score
-    estimator.set_params(oob_score=asked or True)
+    asked = forest.oob_score
+    forest.set_params(oob_score=asked or True)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
-        fit()
-    estimator.set_params(oob_score=asked)
+        forest.fit(table, codes, **options)
+    forest.set_params(oob_score=asked)

@@ -13,20 +13,20 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 from assistlearn.errors import LearnerError, LearnerTypeError
-from assistlearn.learners.boosting import CLASSIFIERS, Bagged, Private, Way, bag, together
+from assistlearn.learners.boosting import Bagged, Boosting, Private, bag
 from assistlearn.learners.folds import (
     LEAST_TRUST,
     Folds,
     Honesty,
     bags_may_answer,
+    fit_with_bags,
     has_bags,
     kept_share,
     out_of_bag,
-    quietly_with_bags,
     uninformative,
 )
 from assistlearn.learners.model import Model, without_gaps
-from assistlearn.learners.residuals import RESIDUALS, Leaves, has_residuals, twin
+from assistlearn.learners.residuals import Leaves, ResidualBoosting, has_residuals, twin
 from assistlearn.learners.weighting import TREES, as_trees_see_it, coarsened, fit_weighted, seed_all
 from assistlearn.plan import RewardKind
 from assistlearn.types import Codes, Floats, Said
@@ -68,23 +68,48 @@ class Learner:
         and samples that the model had not seen showed a smaller advantage.
     afresh : bool
         Whether the last model was fitted as if nobody had spoken yet (see :meth:`fit`).
+    codes : ndarray
+        The class codes that it is prepared with.
+    honest : bool
+        Whether it asks models about samples that they have not seen. With ``reward="auto"`` this may become true.
     """
 
     def __init__(self, estimator: Any, owner: str, honesty: Honesty | None = None) -> None:
         self._estimator = estimator
         self._owner = owner
         self._honesty = honesty or Honesty()
-        self._honest = self._honesty.reward == "out-of-fold"
-        self._raw: Any = None
-        self._seed = 0
+        self.honest = self._honesty.reward == "out-of-fold"
         self.trust, self.afresh = 1.0, False
+        self._seed = 0
+        self._front: Any = None
+        self._options: dict[str, Any] = {}
+        self.release()
+
+    def release(self) -> None:
+        """Forget the prepared table, to free its memory; kept models can still predict."""
+        self._raw: Any = None
+        self._table: Any = None
         self._folds: Folds | None = None
         self._fold_of: NDArray[np.intp] | None = None
-        self._front: Any = None
-        self._table: Any = None
-        self._options: dict[str, Any] = {}
-        self._codes: Codes = np.empty(0, dtype=np.int64)
-        self._shown, self._classes = without_gaps(self._codes)
+        self.codes: Codes = np.empty(0, dtype=np.int64)
+        self._shown, self._classes = without_gaps(self.codes)
+
+    @property
+    def _classifier(self) -> Any:
+        return _parts(self._estimator)[1]
+
+    @property
+    def reward(self) -> RewardKind:
+        return self._honesty.reward
+
+    @property
+    def boosts(self) -> bool:
+        """Whether it may make several models in a turn. A forest that draws its samples would gain nothing by it."""
+        return self._honesty.models > 1 and not has_bags(self._classifier)
+
+    def become_honest(self) -> None:
+        """Start to ask models about samples that they have not seen, as the learner did before an interruption."""
+        self.honest = True
 
     def prepare(self, X: Any, codes: Codes, seed: int, fold_of: NDArray[np.intp] | None = None) -> None:
         """Keep the training rows and their class codes, and do all work that does not depend on the ignorance.
@@ -94,10 +119,10 @@ class Learner:
         """
         front, classifier = _parts(self._estimator)
         # An estimator that prepares its table accepts class codes of any type; others may expect the usual type.
-        self._codes = codes if isinstance(classifier, Prepares) else codes.astype(np.intp, copy=False)
-        self._shown, self._classes = without_gaps(self._codes)
+        self.codes = codes if isinstance(classifier, Prepares) else codes.astype(np.intp, copy=False)
+        self._shown, self._classes = without_gaps(self.codes)
         self._raw = X if self._honesty.may_be_honest else None
-        self._honest = self._honesty.reward == "out-of-fold"
+        self.honest = self._honesty.reward == "out-of-fold"
         self._folds = None
         self._seed = seed
         self._fold_of = None if fold_of is None else np.unique(fold_of, return_inverse=True)[1]  # none is empty
@@ -111,6 +136,15 @@ class Learner:
             else:
                 self._table, self._options = as_trees_see_it(classifier, coarsened(classifier, X))
 
+    def relabelled(self, codes: Codes) -> Learner:
+        """Return a learner that is prepared with the same rows and other class codes; not for in-sample rewards."""
+        assert self._raw is not None, "only a learner that may be honest still has its rows"
+        out = Learner(self._estimator, self._owner, self._honesty)
+        out.prepare(self._raw, codes, self._seed, self._fold_of)
+        return out
+
+    # -- one model in a turn -------------------------------------------------------------------------------------------
+
     def fit(
         self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None, beginning: Floats | None = None
     ) -> tuple[Model, Said]:
@@ -121,24 +155,24 @@ class Learner:
 
         Where the ignorance with which the run began is given, too, a forest that draws its samples and answers honestly
         is fitted under that one. It has nothing to gain by the others' ignorance: it is wrong mostly on samples that
-        are mislabelled, or that its columns cannot separate. And only then may its bags answer (:mod:`~.bags`).
+        are mislabelled, or that its columns cannot separate. And only then may its bags answer.
         """
         model: Model | None = None
         known: dict[int, Said] = {}
         self.trust, self.afresh = 1.0, False
-        if not self._honest:
+        if not self.honest:
             model = self.fit_only(ignorance, seed, when, n_classes)
             said = self.in_sample(model, when)
             if self._honesty.reward == "in-sample":
                 return model, said
-            if not uninformative(said, self._codes, ignorance) and self._can_be_asked:
+            if not uninformative(said, self.codes, ignorance) and self._can_be_asked:
                 fold, unseen = self._other_folds().one(ignorance, seed, when, n_classes)
                 known, trust = {fold: unseen}, self._trust_in(said, fold, unseen, ignorance, n_classes)
                 if trust >= LEAST_TRUST:
                     self.trust = trust
                     return model, said
-            self._honest = True
-        classifier = _parts(self._estimator)[1]
+            self.honest = True
+        classifier = self._classifier
         if beginning is not None and has_bags(classifier):
             self.afresh = True
             # Behind transformers that were fitted to all samples, a forest's bags are not honest. Nor are they where
@@ -153,20 +187,53 @@ class Learner:
             return model, self.in_sample(model, when)
         return model, self._other_folds().answers(ignorance, seed, when, n_classes, known)
 
+    def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
+        estimator, classes = clone(self._classifier), self._classes
+        with self.named(f"fit in {when}"):
+            seed_all(estimator, seed)
+            drawn = fit_weighted(estimator, self._table, self._shown, ignorance, seed, self._options)
+            if drawn is not None:
+                classes = drawn if classes is None else classes[drawn]
+        soft = n_classes is not None and hasattr(estimator, "predict_proba")
+        return Model(self._front, estimator, n_classes if soft else None, classes)
+
+    def in_sample(self, model: Model, when: str) -> Said:
+        with self.named(f"predict in {when}"):
+            said = model.say(self._table, **self._options)
+            if len(said) != len(self.codes):
+                raise ValueError(f"it gave {len(said)} answers for {len(self.codes)} samples.")
+        return said
+
     def _fit_by_bags(self, forest: Any, seed: int, when: str, n_classes: int | None) -> tuple[Model, Said]:
         """Return a forest that draws all samples alike, and what trees answer for samples that they have not drawn."""
         estimator = clone(forest)
         with self.named(f"fit in {when}"):
             seed_all(estimator, seed)
-            quietly_with_bags(lambda: estimator.fit(self._table, self._shown, **self._options), estimator)
+            fit_with_bags(estimator, self._table, self._shown, self._options)
         model = Model(None, estimator, n_classes, self._classes)
         return model, out_of_bag(model)
 
     def _trust_in(self, said: Said, fold: int, unseen: Said, ignorance: Floats, n_classes: int | None) -> float:
         """Return the share of the in-sample advantage that the answers for one fold confirm."""
-        count = n_classes or max(len(np.unique(self._codes)), 2)
+        count = n_classes or max(len(np.unique(self.codes)), 2)
         rows = self._other_folds().aside(fold)
-        return kept_share(unseen, said[rows], self._codes[rows], ignorance[rows], count)
+        return kept_share(unseen, said[rows], self.codes[rows], ignorance[rows], count)
+
+    def _other_folds(self) -> Folds:
+        if self._folds is None:
+
+            def copy() -> Learner:
+                return Learner(self._estimator, self._owner)
+
+            self._folds = Folds(copy, self._raw, self.codes, self._honesty, self._seed, self._fold_of)
+        return self._folds
+
+    @property
+    def _can_be_asked(self) -> bool:
+        """Whether there are two rows or more that can be in different folds."""
+        return len(self.codes) > 1 and (self._fold_of is None or bool(self._fold_of.any()))
+
+    # -- several models in a turn --------------------------------------------------------------------------------------
 
     def fit_boosted(self, turn: Private) -> tuple[Model, Said]:
         """Return several models, made one after another in private, as one; and what they answer for the training rows.
@@ -175,48 +242,44 @@ class Learner:
         ignorance. With in-sample rewards there are ``honesty.models`` of them, or twice as many residual trees.
         Otherwise a fold shows how many are best, and the answers are honest, also with ``reward="auto"``. The number
         depends only on the state, the seed and the table. So an agent that is started again chooses the same number.
+
+        A tree that memorises its samples is bagged, not boosted, where answers may be honest. It is not bagged behind
+        transformers: these were fitted to all samples, so the samples that a tree has not drawn are not unseen.
         """
         self.trust = 1.0
-        by_heart = self._knows_by_heart(turn)
-        if by_heart and self._front is None and self._honesty.may_be_honest and self._can_be_asked:
-            self._honest = True
-            models, unseen = bag(self, self._codes, turn, self._honesty.models, self._fold_of)
+        memorises = self._memorises(turn)
+        honestly = self._honesty.may_be_honest and self._can_be_asked
+        if memorises and self._front is None and honestly:
+            self.honest = True
+            models, unseen = bag(self, self.codes, turn, self._honesty.models, self._fold_of)
             if models:
                 return Model(self._front, Bagged(models, turn.state.n_classes), turn.state.n_classes), unseen
-        way = CLASSIFIERS if by_heart else self._way(turn)
-        whole, most = np.arange(len(self._codes)), self._honesty.models * way.per_model
+        on_residuals = not memorises and has_residuals(turn.state) and twin(self._classifier) is not None
+        kind = ResidualBoosting if on_residuals else Boosting
+        most = self._honesty.models * kind.per_model
         honest: Said | None = None
-        if self._honesty.may_be_honest and self._can_be_asked:
-            self._honest = True
-            most, honest = self._other_folds().boosted(turn, most, way)
-        if most == 1 and way.plain:
+        if honestly:
+            self.honest = True
+            most, honest = self._other_folds().boosted(turn, most, kind)
+        if most == 1 and kind.plain:
             model = self.fit_only(turn.state.ignorance(), turn.seed, turn.when, turn.state.n_classes)
             return model, self.in_sample(model, turn.when) if honest is None else honest
-        grown = together(way, self, turn.state.part(whole), self._codes, turn, most)
-        return grown.model(self._front), grown.said() if honest is None else honest
+        made = kind.of(self, turn.state.part(np.arange(len(self.codes))), self.codes, turn, most)
+        return made.model(self._front), made.said() if honest is None else honest
 
-    def _knows_by_heart(self, turn: Private) -> bool:
-        """Whether it is a tree that is right about nearly all samples that it has seen.
-
-        Such trees are bagged, not boosted, where answers may be honest. They are not bagged behind transformers: these
-        were fitted to all samples, so the samples that a tree has not drawn are not unseen.
-        """
-        if type(_parts(self._estimator)[1]) not in TREES or len(self._codes) < 2:
+    def _memorises(self, turn: Private) -> bool:
+        """Whether it is a tree that is right about nearly all samples that it has seen."""
+        if type(self._classifier) not in TREES or len(self.codes) < 2:
             return False
         ignorance = turn.state.ignorance()
         model = self.fit_only(ignorance, turn.seed, turn.when, turn.state.n_classes)
-        return uninformative(self.in_sample(model, turn.when), self._codes, ignorance)
-
-    def _way(self, turn: Private) -> Way:
-        """Return how it boosts: on residuals where its tree has a twin, otherwise under the ignorance."""
-        on_residuals = has_residuals(turn.state) and twin(_parts(self._estimator)[1]) is not None
-        return RESIDUALS if on_residuals else CLASSIFIERS
+        return uninformative(self.in_sample(model, turn.when), self.codes, ignorance)
 
     def fit_residuals(
         self, residuals: Floats, weights: Floats | None, seed: int, when: str
     ) -> tuple[DecisionTreeRegressor, Leaves]:
         """Return the tree's twin, fitted to residuals, and the leaf of every training row."""
-        tree = twin(_parts(self._estimator)[1])
+        tree = twin(self._classifier)
         assert tree is not None
         tree.set_params(random_state=seed)
         with self.named(f"fit in {when}"):
@@ -226,79 +289,6 @@ class Learner:
     def transform(self, rows: Any) -> Any:
         """Return rows as the classifier behind the transformers sees them."""
         return rows if self._front is None else self._front.transform(rows)
-
-    def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
-        """Return a model fitted under this ignorance."""
-        _, classifier = _parts(self._estimator)
-        estimator = clone(classifier)
-        classes = self._classes
-        with self.named(f"fit in {when}"):
-            seed_all(estimator, seed)
-
-            drawn = fit_weighted(estimator, self._table, self._shown, ignorance, seed, self._options)
-            if drawn is not None:
-                classes = drawn if classes is None else classes[drawn]
-        soft = n_classes is not None and hasattr(estimator, "predict_proba")
-        return Model(self._front, estimator, n_classes if soft else None, classes)
-
-    def in_sample(self, model: Model, when: str) -> Said:
-        """Return what a model answers for the samples that it was fitted to."""
-        with self.named(f"predict in {when}"):
-            said = model.say(self._table, **self._options)
-            if len(said) != len(self._codes):
-                raise ValueError(f"it gave {len(said)} answers for {len(self._codes)} samples.")
-        return said
-
-    def _other_folds(self) -> Folds:
-        if self._folds is None:
-
-            def copy() -> Learner:
-                return Learner(self._estimator, self._owner)
-
-            self._folds = Folds(copy, self._raw, self._codes, self._honesty, self._seed, self._fold_of)
-        return self._folds
-
-    @property
-    def _can_be_asked(self) -> bool:
-        """Whether there are two rows or more that can be in different folds."""
-        return len(self._codes) > 1 and (self._fold_of is None or bool(self._fold_of.any()))
-
-    def relabelled(self, codes: Codes) -> Learner:
-        """Return a learner that is prepared with the same rows and other class codes; not for in-sample rewards."""
-        assert self._raw is not None, "only a learner that may be honest still has its rows"
-        out = Learner(self._estimator, self._owner, self._honesty)
-        out.prepare(self._raw, codes, self._seed, self._fold_of)
-        return out
-
-    @property
-    def codes(self) -> Codes:
-        """The class codes that it is prepared with."""
-        return self._codes
-
-    @property
-    def honest(self) -> bool:
-        """Whether it asks models about samples that they have not seen. With ``reward="auto"`` this may become true."""
-        return self._honest
-
-    @property
-    def reward(self) -> RewardKind:
-        """Which answers count."""
-        return self._honesty.reward
-
-    @property
-    def boosts(self) -> bool:
-        """Whether it may make several models in a turn. A forest that draws its samples would gain nothing by it."""
-        return self._honesty.models > 1 and not has_bags(_parts(self._estimator)[1])
-
-    def become_honest(self) -> None:
-        """Start to ask models about samples that they have not seen, as the learner did before an interruption."""
-        self._honest = True
-
-    def release(self) -> None:
-        """Forget the prepared table, to free its memory; kept models can still predict."""
-        self._table = self._raw = self._folds = self._fold_of = None
-        self._codes = np.empty(0, dtype=np.int64)
-        self._shown, self._classes = without_gaps(self._codes)
 
     @contextmanager
     def named(self, doing: str) -> Iterator[None]:

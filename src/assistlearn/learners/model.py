@@ -17,9 +17,6 @@ from numpy.typing import NDArray
 from assistlearn.errors import LearnerError, UntrustedFileError
 from assistlearn.types import Codes, Floats, Said
 
-# A model: what an agent's learner fitted in one turn, and how it answers.
-
-
 ROUNDING = 1e-3
 """How far probabilities may be from summing to one: a learner may work in single precision."""
 
@@ -53,15 +50,12 @@ class Model:
         return self.say(self.transform(X)) if _num_samples(X) else self.no_answers()
 
     def no_answers(self) -> Said:
-        """Return its answers for no rows."""
         return np.zeros(0, dtype=np.int64) if self.n_classes is None else np.zeros((0, self.n_classes))
 
     def predict(self, X: Any) -> Codes:
-        """Return the class codes that it answers for these rows."""
         return self._codes(self.estimator.predict(self.transform(X)))
 
     def transform(self, X: Any) -> Any:
-        """Return the rows as the classifier sees them."""
         return X if self.front is None else self.front.transform(X)
 
     def say(self, rows: Any, **options: Any) -> Said:
@@ -82,7 +76,6 @@ class Model:
             raise UntrustedFileError(f"{source}: the classes that a model was fitted to are no list of class codes.")
 
     def _codes(self, answers: Any) -> Codes:
-        """Return the estimator's answers as integer class codes."""
         answers = np.asarray(answers)
         if answers.dtype.kind not in "iu":
             answers = answers.astype(np.int64)
@@ -132,10 +125,63 @@ def _probabilities(answers: Any, columns: Codes, n_classes: int) -> Floats:
     return out
 
 
-# Check the trees of a model that was read from a file before anyone predicts with it.
-#
+WORTHWHILE = 4_096
+"""The number of rows from which joining models saves more time than it takes."""
+MOST_ANSWERS = 2**26
+"""The most answers that are held at a time."""
+MOST_MODELS = 64
+"""The most models that are joined into one."""
+
+
+class Panel:
+    """The models of one agent, which answer in the order in which they are given.
+
+    They are behind the same transformers, and fitted to the same columns and classes. An estimator with a method
+    ``join``, such as :class:`~.hist.classifiers.HistTreeClassifier`, joins its fitted copies into one that answers for
+    all of them in a single pass.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 1])
+    >>> panel = Panel([Model(None, DecisionTreeClassifier().fit(X, codes)) for codes in (y, y[::-1])])
+    >>> [codes.tolist() for codes in panel.answers(X)]
+    [[0, 1, 1], [1, 1, 0]]
+    """
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        self._models = models
+        self._joints: dict[tuple[int, int], Any] = {}
+
+    def answers(self, rows: Any) -> Iterator[Said]:
+        """Yield each model's answers for rows that are transformed already: class codes, or probabilities."""
+        from sklearn.utils.validation import _num_samples
+
+        n_rows = _num_samples(rows)
+        size = min(MOST_MODELS, max(1, MOST_ANSWERS // max(n_rows, 1)))
+        for start in range(0, len(self._models), size):
+            group = self._models[start : start + size]
+            joint = self._joint(start, group) if n_rows >= WORTHWHILE else None
+            if joint is None:
+                yield from (model.say(rows) for model in group)
+            else:
+                yield from joint.predict(rows)
+
+    def _joint(self, start: int, group: Sequence[Model]) -> Any:
+        """Return the joint model of a group, made once; None where it cannot be joined."""
+        first = group[0].estimator
+        alike = all(model.n_classes is None and model.classes is None for model in group)
+        if len(group) < 2 or not alike or not hasattr(first, "join"):
+            return None
+        key = start, len(group)
+        if key not in self._joints:
+            self._joints[key] = first.join([model.estimator for model in group])
+        return self._joints[key]
+
+
+# -- check the trees of a model that was read from a file before anyone predicts with it -------------------------------
 # Prediction follows a tree's numbers without checking them: a crafted tree could send it outside its arrays, or in
-# circles. The shapes and types of the arrays are checked when a tree is read. This module checks their values.
+# circles. skops checks the shapes and types of the arrays when a tree is read; their values are checked here.
 
 
 AUDITED_TYPES = (
@@ -162,23 +208,22 @@ def audit(model: Any, source: str) -> None:
         if hasattr(part, "check_kept"):  # a model whose trees are not scikit-learn's checks them itself
             part.check_kept(source)
         if hasattr(part, "tree_"):
-            _check_tree(part.tree_, n_columns, source)
+            tree = part.tree_
+            if tree.n_features != n_columns:
+                raise UntrustedFileError(
+                    f"{source}: a tree has {tree.n_features} columns, but its model has {n_columns}."
+                )
+            inner = tree.children_left != -1
+            _check_nodes(tree.children_left, tree.children_right, tree.feature, inner, n_columns, source)
         # A bag gives each of its models some of the columns, and the model checks them. A forest checks only once.
         together = () if type(part) is BaggingClassifier else getattr(part, "estimators_", ())
-        for inner in _flat(together):
-            if hasattr(inner, "tree_") and getattr(inner, "n_features_in_", None) != n_columns:
+        for one in _flat(together):
+            if hasattr(one, "tree_") and getattr(one, "n_features_in_", None) != n_columns:
                 raise UntrustedFileError(
                     f"{source}: a forest of {n_columns} columns contains a tree with another number of columns."
                 )
         for predictor in _flat(getattr(part, "_predictors", ())):
             _check_predictor(predictor, n_columns, source)
-
-
-def _check_tree(tree: Any, n_columns: int | None, source: str) -> None:
-    if tree.n_features != n_columns:
-        raise UntrustedFileError(f"{source}: a tree has {tree.n_features} columns, but its model has {n_columns}.")
-    inner = tree.children_left != -1
-    _check_nodes(tree.children_left, tree.children_right, tree.feature, inner, n_columns, source)
 
 
 def _check_predictor(predictor: Any, n_columns: int | None, source: str) -> None:
@@ -234,18 +279,17 @@ def _flat(items: Any) -> Iterable[Any]:
     return [inner for item in items for inner in (item if isinstance(item, list | tuple) else [item])]
 
 
-# Keep models on disk without pickle (skops): check the types before a model is built, and its trees before it is used.
-#
-# skops imports every estimator of scikit-learn, so it is imported where the first model is read or written.
+# -- keep models on disk without pickle (skops) ------------------------------------------------------------------------
+# The types are checked before a model is built, and its trees before it is used. skops imports every estimator of
+# scikit-learn, so it is imported where the first model is read or written.
 
 
 MODEL_TYPES = (
-    "assistlearn.learners.learner.Model",  # its name in files from before it had a module of its own
     "assistlearn.learners.model.Model",
     "assistlearn.learners.boosting.Bagged",
     "assistlearn.learners.best_of.BestOf",
     "assistlearn.learners.boosting.Boosted",
-    "assistlearn.learners.residuals.Correction",
+    "assistlearn.learners.boosting.Correction",
     "assistlearn.learners.residuals.ResidualTrees",
 )
 HARMLESS_TYPES = (  # plain numbers and settings, which skops does not list
@@ -262,14 +306,8 @@ UNPACKED, UNPACKED_TEXT, TIMES = 100_000_000, 20_000_000, 5
 def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Sequence[str] = ()) -> Any:
     """Return what a skops file holds, after checking that every type in it is trusted and that its trees are sound.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    trusted : sequence of str
-        Types to trust beside numpy's and scikit-learn's, by their full names.
-    packages : sequence of str, default=()
-        Packages to trust: all of their classes, but none of their functions.
+    ``trusted`` are types to trust beside numpy's and scikit-learn's, by their full names. Of ``packages`` all classes
+    are trusted, but no functions.
     """
     return loads_trusted(Path(path).read_bytes(), str(path), trusted, packages)
 
@@ -281,7 +319,13 @@ def loads_trusted(data: bytes, source: str, trusted: Sequence[str] = (), package
     _check_size(data, source)
     try:
         found = set(get_untrusted_types(data=data))
-        _refuse_unknown(found, trusted, packages, source)
+        unknown = _unknown(found, trusted, packages)
+        if unknown:
+            listed = "".join(f"\n  {name}" for name in unknown)
+            raise UntrustedFileError(
+                f"{source} holds types that are not trusted:{listed}\n"
+                f"If you know where the file comes from and trust every one of them, pass trusted={unknown!r}."
+            )
         model = loads(data, trusted=sorted(found))
     except UntrustedFileError:
         raise
@@ -332,16 +376,6 @@ def load_model(path: Path, packages: Sequence[str] = ()) -> Model:
     if not isinstance(model, Model):
         raise UntrustedFileError(f"{path} holds a {type(model).__name__}, not a model.")
     return model
-
-
-def _refuse_unknown(found: set[str], trusted: Sequence[str], packages: Sequence[str], source: str) -> None:
-    unknown = _unknown(found, trusted, packages)
-    if unknown:
-        listed = "".join(f"\n  {name}" for name in unknown)
-        raise UntrustedFileError(
-            f"{source} holds types that are not trusted:{listed}\n"
-            f"If you know where the file comes from and trust every one of them, pass trusted={unknown!r}."
-        )
 
 
 def _unknown(found: set[str], trusted: Sequence[str], packages: Sequence[str]) -> list[str]:

@@ -17,7 +17,11 @@ from sklearn.utils.validation import has_fit_parameter
 from assistlearn.learners.model import without_gaps
 from assistlearn.types import Codes, Floats
 
-# How a learner uses the ignorance: as sample weights if its ``fit`` takes them, and by resampling otherwise.
+TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
+FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
+_Floats: TypeAlias = NDArray[np.floating[Any]]
+
+# -- the ignorance: as sample weights if a learner's ``fit`` takes them, and by resampling otherwise -------------------
 
 
 def fit_weighted(
@@ -62,7 +66,8 @@ def takes_weights(estimator: Any) -> bool:
     if has_fit_parameter(estimator, "sample_weight"):
         return True
     if get_config()["enable_metadata_routing"]:
-        return _is_routed(estimator)
+        routing = estimator.get_metadata_routing()
+        return "sample_weight" in routing.consumes("fit", ["sample_weight"])
     searches = isinstance(estimator, GridSearchCV | RandomizedSearchCV)
     return searches and takes_weights(estimator.estimator)
 
@@ -89,18 +94,12 @@ def resample(codes: Codes, ignorance: Floats, seed: int) -> NDArray[np.intp]:
 
 
 def take_rows(table: Any, rows: NDArray[Any] | slice) -> Any:
-    """Return the rows at these positions of an array, sparse matrix or data frame."""
     if hasattr(table, "iloc"):
         return table.iloc[rows]
     return table[rows]
 
 
-def _is_routed(estimator: Any) -> bool:
-    routing = estimator.get_metadata_routing()
-    return "sample_weight" in routing.consumes("fit", ["sample_weight"])
-
-
-# Seeds for chance in a learner, all drawn from the run's seed.
+# -- seeds for chance in a learner, all drawn from the run's seed ------------------------------------------------------
 
 
 MAX_SEED = int(np.iinfo(np.int32).max)
@@ -143,18 +142,14 @@ class TurnSeeds:
         self._drawn: list[int] = []
 
     def of(self, turn: int) -> int:
-        """Return the seed of a turn. Turns are counted from 1."""
+        """Return the seed of a turn, counted from 1."""
         missing = turn - len(self._drawn)
         if missing > 0:
             self._drawn += self._rng.randint(MAX_SEED, size=missing).tolist()
         return self._drawn[turn - 1]
 
 
-# Check a table and turn it into float32 once, because scikit-learn's trees would do both in every call.
-
-
-TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
-FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
+# -- tables: what scikit-learn's trees and histogram boosting would do to them in every fit is done once ---------------
 
 
 def as_trees_see_it(estimator: Any, table: Any) -> tuple[Any, dict[str, Any]]:
@@ -178,18 +173,12 @@ def as_trees_see_it(estimator: Any, table: Any) -> tuple[Any, dict[str, Any]]:
     return table, {"check_input": False} if unchecked else {}
 
 
-# Make a table coarse once, because scikit-learn's histogram boosting looks for its bins in every fit.
-#
-# With weights, finding the bins of a column takes hundreds of passes over it, far longer than growing the trees. A
-# column with no more different values than there are bins takes no time. So the values of a column are divided
-# beforehand into that many bins of equal counts, and the middle of its bin replaces each value.
-
-
-_Floats: TypeAlias = NDArray[np.floating[Any]]
-
-
 def coarsened(estimator: Any, table: Any) -> Any:
     """Return an array or a data frame as coarse as histogram boosting would see it; anything else unchanged.
+
+    With weights, finding the bins of a column takes hundreds of passes over it, far longer than growing the trees. A
+    column with no more different values than there are bins takes no time. So the values of a column are divided
+    beforehand into that many bins of equal counts, and the middle of its bin replaces each value.
 
     >>> table = np.linspace(0.0, 1.0, 10_000).reshape(-1, 1)
     >>> len(np.unique(coarsened(HistGradientBoostingClassifier(), table)))
@@ -221,7 +210,6 @@ def _columns_of_floats(table: Any) -> Iterator[tuple[int, _Floats]]:
 
 
 def _with_columns(table: Any, coarse: dict[int, _Floats]) -> Any:
-    """Return a copy of a table with these coarse columns; the table itself where there are none."""
     if not coarse:
         return table
     if hasattr(table, "with_columns"):  # polars

@@ -24,22 +24,7 @@ class BinnedTable:
     ``fit``, ``predict`` and ``predict_proba`` take it in place of ``X``. XGBoost's form needs one or two bytes per
     value, twice (by row and by column), and 16 bytes per sample. A binned table can be used for any number of fits.
 
-    Attributes
-    ----------
-    matrix : xgboost.QuantileDMatrix
-        The bins and the targets.
-    y : ndarray of shape (n_samples,)
-        The labels it was prepared with.
-    classes : ndarray of shape (n_classes,)
-        The classes among them.
-    n_features : int
-        The number of columns.
-    feature_names : ndarray of shape (n_features,) or None
-        Their names, where they are all strings.
-    categories : list of (ndarray or None), or None
-        The categories of every column; None where the table is not a data frame with categories.
-    categorical : bool
-        Whether any column is categorical.
+    The classes are those among the labels. Categories are None where the table is not a data frame with categories.
     """
 
     matrix: Any
@@ -65,7 +50,6 @@ class BinnedTable:
             )
 
     def forget(self) -> None:
-        """Drop the answers of the model that was fitted last."""
         self._latest = None
 
     def remember(self, booster: Frozen, margins: Margins) -> None:
@@ -161,7 +145,6 @@ def _numbers(column: Any, name: str) -> NDArray[Any]:
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the names and the columns of a data frame."""
     for position, name in enumerate(X.columns):
         yield str(name), X.iloc[:, position] if hasattr(X, "iloc") else X.to_series(position)
 

@@ -62,73 +62,42 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     # Whether the scale of the weights changes nothing: an agent then need not copy its ignorance to scale it.
     any_scale: ClassVar[bool] = False
 
-    # -- what each of the two defines for itself -----------------------------------------------------------------------
+    # -- what each of the two defines for itself: targets, XGBoost's parameters, and what raw scores mean --------------
 
     @abstractmethod
-    def _targets(self, codes: Codes, n_classes: int) -> NDArray[np.float32]:
-        """Return the targets that the trees are fitted to."""
+    def _targets(self, codes: Codes, n_classes: int) -> NDArray[np.float32]: ...
 
     @abstractmethod
-    def _objective(self, table: BinnedTable) -> dict[str, Any]:
-        """Return XGBoost's parameters that depend on the loss and on the table's classes."""
+    def _objective(self, table: BinnedTable) -> dict[str, Any]: ...
 
     @abstractmethod
-    def _weights(self, weights: Floats) -> NDArray[np.float32]:
-        """Return the weights that XGBoost gets, in single precision."""
+    def _weights(self, weights: Floats) -> NDArray[np.float32]: ...
 
     @abstractmethod
-    def _n_trees_per_round(self, table: BinnedTable) -> int:
-        """Return how many trees a boosting step grows."""
+    def _n_trees_per_round(self, table: BinnedTable) -> int: ...
 
     def _n_rounds(self) -> int:
-        """Return the number of boosting steps."""
         return 1
 
     @abstractmethod
-    def _codes(self, margins: Margins) -> NDArray[np.intp]:
-        """Return the class codes that follow from the raw scores."""
+    def _codes(self, margins: Margins) -> NDArray[np.intp]: ...
 
     @abstractmethod
-    def _probabilities(self, margins: Margins) -> Floats:
-        """Return the class probabilities that follow from the raw scores, n x K."""
+    def _probabilities(self, margins: Margins) -> Floats: ...
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
     def prepare(self, X: Any, y: Any) -> BinnedTable:
         """Bin a table once, to be fitted with many different weights.
 
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            The table.
-        y : array-like of shape (n_samples,)
-            The labels.
-
-        Returns
-        -------
-        table : BinnedTable
-            Pass it to ``fit``, ``predict`` and ``predict_proba`` of this estimator or of its clones, in place of ``X``.
+        Pass the result to ``fit``, ``predict`` and ``predict_proba`` of this estimator or of its clones, in place of
+        ``X``.
         """
         fresh: Self = clone(self)  # self is not changed
         return fresh._prepare(X, y)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the trees.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features), or BinnedTable
-            The table, or what :meth:`prepare` made of it. Missing values are NaN.
-        y : array-like of shape (n_samples,)
-            The labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts.
-
-        Returns
-        -------
-        self : HistClassifier
-            The fitted classifier.
-        """
+        """Fit the trees to a table, or to what :meth:`prepare` made of it. Missing values are NaN."""
         self._check_settings()
         prepared = isinstance(X, BinnedTable)
         if prepared:
@@ -154,7 +123,6 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
     def _grow(self, table: BinnedTable, weights: Floats | None, prepared: bool) -> None:
-        """Grow the trees under these weights, and keep them as bytes."""
         if weights is not None and not weights.sum() > 0.0:
             raise SettingsError("Every sample_weight is zero: there is nothing to learn from.")
         seen = np.ones(len(table), np.float32) if weights is None else self._weights(weights)
@@ -214,18 +182,6 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     # -- predicting ----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each sample.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features), or BinnedTable
-            The samples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The classes.
-        """
         check_is_fitted(self)
         out = np.empty(_num_samples(X), dtype=self.classes_.dtype)
         done = 0
@@ -235,18 +191,7 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return out
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features), or BinnedTable
-            The samples.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
+        """Return the probability of each class, in the order of ``classes_``."""
         check_is_fitted(self)
         answers = [self._probabilities(margins) for margins in self._margins(X)]
         return answers[0] if len(answers) == 1 else np.concatenate(answers)
@@ -274,13 +219,6 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return margins
 
     def check_kept(self, source: str) -> None:
-        """Check the trees of a model that was read from a file before XGBoost reads them.
-
-        Parameters
-        ----------
-        source : str
-            Where the model comes from, for error messages.
-        """
         frozen = getattr(self, "booster_", None)
         if frozen is not None:
             n_outputs = len(self.classes_) if len(self.classes_) > 2 else 1
@@ -289,7 +227,6 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     # -- checking what users pass --------------------------------------------------------------------------------------
 
     def _checked(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Check a table and its labels for fitting, and return them as arrays."""
         if y is None:
             raise SettingsError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         self.categories_ = None
@@ -305,7 +242,6 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return X, y
 
     def _checked_new(self, X: Any) -> NDArray[Any]:
-        """Check a table for predicting, and return it as an array."""
         if self.categories_ is None and not has_categories(X):
             numbers: NDArray[Any] = validate_data(self, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
             return numbers
@@ -425,18 +361,10 @@ class HistTreeClassifier(HistClassifier):
         self.n_jobs = n_jobs
 
     def join(self, models: Sequence[HistTreeClassifier]) -> JointTrees | None:
-        """Return one model that answers for all of these, and reads the rows once.
+        """Return one model that answers for all of these, which were fitted to the same table, and reads rows once.
 
-        Parameters
-        ----------
-        models : sequence of HistTreeClassifier
-            Fitted to the same table with different weights.
-
-        Returns
-        -------
-        joint : JointTrees or None
-            Its ``predict`` returns an array of shape (n_models, n_samples), exactly what the models answer one by one.
-            None where they cannot be joined: they know different classes, or one class only.
+        It answers exactly what they answer one by one. None where they cannot be joined: they know different classes,
+        or one class only.
         """
         same = all(np.array_equal(model.classes_, self.classes_) for model in models)
         return JointTrees(models) if same and len(self.classes_) > 1 else None
@@ -486,13 +414,7 @@ class HistTreeClassifier(HistClassifier):
 
 
 class JointTrees:
-    """Several classification trees that answer together, exactly as they do one by one.
-
-    Parameters
-    ----------
-    trees : sequence of HistTreeClassifier
-        Fitted to the same columns and classes.
-    """
+    """Several classification trees of the same columns and classes, which answer together as they do one by one."""
 
     def __init__(self, trees: Sequence[HistTreeClassifier]) -> None:
         self._trees = trees
@@ -514,10 +436,8 @@ class JointTrees:
 
 
 def _smallest_type(classes: NDArray[Any]) -> np.dtype[Any]:
-    """Return the smallest data type that holds the classes."""
-    return (
-        np.min_scalar_type(int(classes.max())) if classes.dtype.kind in "iu" and classes.min() >= 0 else classes.dtype
-    )
+    codes = classes.dtype.kind in "iu" and classes.min() >= 0
+    return np.min_scalar_type(int(classes.max())) if codes else classes.dtype
 
 
 class HistBoostClassifier(HistClassifier):
@@ -534,39 +454,14 @@ class HistBoostClassifier(HistClassifier):
         How deep a tree may grow; None sets no limit.
     learning_rate : float, default=0.3
         How far each step goes.
-    max_bin : int, default=64
-        Into how many bins a column is cut, at the most, each with about as many samples as the others. More than 256
-        double the memory.
     min_child_weight : float, default=1.0
         A leaf has at least this much second derivative of the loss, weights included.
     reg_lambda : float, default=1.0
         The penalty on the square of a leaf's value.
     subsample : float, default=1.0
         The share of the samples, drawn at random, that each step's trees are grown on.
-    feature_types : list of str, default=None
-        For tables without data types of their own: "c" for a column that holds the codes of categories, "q" for any
-        other. The categorical columns of a pandas or polars data frame are known as such.
-    random_state : int, RandomState instance or None, default=None
-        Where the subsamples come from. With ``subsample=1.0`` there is no chance in the trees.
-    n_jobs : int, default=None
-        How many threads to use. None leaves it to XGBoost, which uses all cores or as many as ``OMP_NUM_THREADS``
-        says; -1 means all cores.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    n_features_in_ : int
-        The number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where they are all strings.
-    categories_ : list of (ndarray or None), or None
-        The categories of every column, in the order of their codes; None where the table was not a data frame with
-        categorical columns. A category that is not among them counts as missing.
-    n_trees_ : int
-        The number of trees.
-    booster_ : ndarray of uint8, or None
-        The trees as XGBoost writes them, the bytes of a JSON document; None where there is one class only.
+    max_bin, feature_types, random_state, n_jobs
+        As those of :class:`HistTreeClassifier`, which has the same attributes, too.
 
     Notes
     -----

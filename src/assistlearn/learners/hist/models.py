@@ -43,7 +43,6 @@ def freeze(booster: Any) -> Frozen:
 
 
 def thaw(frozen: Frozen, n_threads: int) -> Any:
-    """Return the booster that :func:`freeze` turned into these bytes."""
     return load_xgboost().Booster({"nthread": n_threads}, model_file=bytearray(frozen.tobytes()))
 
 
@@ -56,21 +55,8 @@ def thaw(frozen: Frozen, n_threads: int) -> Any:
 def checked(frozen: Any, n_columns: int, n_outputs: int, source: str) -> Frozen:
     """Return a booster written anew, after checking all numbers that XGBoost would follow unchecked.
 
-    It is written anew so that XGBoost reads what was checked, even where a key was there twice.
-
-    Parameters
-    ----------
-    frozen : ndarray of uint8
-        The booster, from a file.
-    n_columns, n_outputs : int
-        How many columns and outputs its classifier has.
-    source : str
-        Where the booster comes from, for error messages.
-
-    Raises
-    ------
-    UntrustedFileError
-        Where a field is missing or unknown, or leads outside.
+    It is written anew so that XGBoost reads what was checked, even where a key was there twice. Refused is a booster
+    with a field that is missing or unknown, or that leads outside.
     """
     try:
         _is(isinstance(frozen, np.ndarray) and frozen.dtype == np.uint8 and frozen.ndim == 1, "not bytes")
