@@ -16,7 +16,7 @@ import msgspec
 from assistlearn.core import Contribution
 from assistlearn.errors import RunError
 from assistlearn.storage import appending
-from assistlearn.storage.file_locks import wait_for
+from assistlearn.storage.locks import wait_for
 from assistlearn.storage.files import GrowingFile
 
 # Everything that can happen in a run. Progress bars, reports and plots read these facts.

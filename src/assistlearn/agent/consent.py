@@ -21,7 +21,7 @@ from assistlearn.errors import NoConsentError, ProtocolError, RefusedError, Requ
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import LONGEST_NAME, shown
 from assistlearn.protocol.ledger import Decision, Ledger, OwnersAnswer, Proof, counted, request_number
-from assistlearn.storage.file_locks import wait_for
+from assistlearn.storage.locks import wait_for
 
 # The inbox of an agent's owner: requests for consent that nobody has answered yet, a small file each.
 #

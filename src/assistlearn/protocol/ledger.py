@@ -31,7 +31,7 @@ from assistlearn.protocol.messages import (
     type_of,
 )
 from assistlearn.storage import appending, private_folder, replace
-from assistlearn.storage.file_locks import wait_for
+from assistlearn.storage.locks import wait_for
 
 # What an agent's owner has decided about a request for consent, as the ledger keeps it.
 
