@@ -303,7 +303,6 @@ class Problems:
             self.add(error)
 
     def add(self, error: AssistLearnError) -> None:
-        """Keep an error, and those that were found with it."""
         self.found += [error, *error.others]
         error.others = ()
 

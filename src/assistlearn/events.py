@@ -16,8 +16,8 @@ import msgspec
 from assistlearn.core import Contribution
 from assistlearn.errors import RunError
 from assistlearn.storage import appending
-from assistlearn.storage.locks import wait_for
 from assistlearn.storage.files import GrowingFile
+from assistlearn.storage.locks import wait_for
 
 # Everything that can happen in a run. Progress bars, reports and plots read these facts.
 #
@@ -328,11 +328,9 @@ class EventLog:
         self._complained = False
 
     def listen(self, listener: Callable[[Event], object]) -> None:
-        """Call ``listener`` with every fact from now on."""
         self._listeners.append(listener)
 
     def append(self, event: Event) -> None:
-        """Write a fact to the file, and tell all listeners."""
         if self._path is not None and self._path.parent.is_dir():  # a run that was forgotten has no folder any more
             facts = {"time": self._clock().isoformat(timespec="milliseconds"), "event": type(event).__name__}
             line = json.dumps(facts | asdict(event), ensure_ascii=False) + "\n"

@@ -123,7 +123,6 @@ def choice(default: Any, explanation: str, choices: Callable[[], Iterable[str]],
 
 
 def settings_of(kind: type) -> dict[str, Setting]:
-    """Return the settings that a dataclass has, by name."""
     found = {field.name: field.metadata.get("setting") for field in dataclasses.fields(kind)}
     return {name: known for name, known in found.items() if known is not None}
 
@@ -187,13 +186,11 @@ def at_most(most: int) -> Callable[[Any], Complaint]:
 
 
 def share_or_none(value: Any) -> Complaint:
-    """Check that a value is None or lies between zero and one."""
     right = value is None or (_is_number(value) and 0.0 < float(value) < 1.0)
     return None if right else "must be a share between 0 and 1, or None."
 
 
 def positive_up_to_one(value: Any) -> Complaint:
-    """Check that a value is above zero and at most one."""
     return None if _is_number(value) and 0.0 < float(value) <= 1.0 else "must be above 0 and at most 1."
 
 
@@ -212,7 +209,6 @@ def positive_up_to(most: float) -> Callable[[Any], Complaint]:
 
 
 def words(value: Any) -> Complaint:
-    """Check that a value is a text."""
     return None if isinstance(value, str) else "must be a text."
 
 

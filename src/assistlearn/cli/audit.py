@@ -129,7 +129,6 @@ def _show(facts: dict[str, Any], run: str) -> None:
 
 
 def decision_in_words(decision: dict[str, Any]) -> str:
-    """Return a sentence that says what the owner has decided about a request for consent."""
     until = f", until {_moment(decision['until'])}" if decision["until"] else ""
     reason = f" ({plain(decision['reason'])})" if decision["reason"] else ""
     who, what = plain(decision["initiator"]), plain(decision["purpose"] or "no purpose")
@@ -140,7 +139,6 @@ def decision_in_words(decision: dict[str, Any]) -> str:
 
 
 def _moment(time: str) -> str:
-    """Return a time of the ledger, to the second."""
     return time[:19].replace("T", " ")
 
 
@@ -183,7 +181,6 @@ BETTER = (
 
 
 def show_run(facts: dict[str, Any]) -> None:
-    """Print what the agents of a run have released."""
     from assistlearn.methods.label_private import spent_in_words
 
     say(f"Run [bold]{plain(facts['run'])}[/] ({plain(facts['method'])}), at its initiator {plain(facts['initiator'])}.")
@@ -206,7 +203,6 @@ def show_run(facts: dict[str, Any]) -> None:
 
 
 def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
-    """Print what a helper has released, against what its columns hold, what an attack finds, and where it is drawn."""
     total = sum(column["bits"] for column in facts["columns"])
     columns = counted(len(facts["columns"]), "column")
     say(
@@ -250,7 +246,6 @@ def _add(view: Table, first: tuple[str, ...], release: dict[str, Any]) -> None:
 
 
 def _show_told(told: list[dict[str, Any]]) -> None:
-    """Print how much was told about one person, and the epsilon that bounds what it reveals, if there is one."""
     for one in told:
         say(
             f"Counted person by person, because the file has a table {plain('[privacy]')}: {plain(one['initiator'])} "
@@ -370,7 +365,6 @@ def _check_options(place: Path, helper: bool, run: str, attack: bool, plot: Path
 
 
 def _of_run(place: Path) -> dict[str, Any]:
-    """Return what the initiator knows: what the agents released in a run, and what helpers were told about labels."""
     from assistlearn.cli.report import labels_told
     from assistlearn.initiator.folder import RunFolder, refuse_incomplete, releases_of_run
 
@@ -389,7 +383,6 @@ def _of_run(place: Path) -> dict[str, Any]:
 
 
 def _of_helper(file: Path, run: str, attack: bool, plot: Path | None, force: bool, quiet: bool) -> dict[str, Any]:
-    """Return what a helper knows: what it released in its runs, its limits, and what an attack finds."""
     from assistlearn.agent.holdings import from_loaded
     from assistlearn.agent.loading import load_agent
     from assistlearn.agent.releases import forgotten_runs, limits_at, releases_of, runs_as_helper, told_at
@@ -422,7 +415,6 @@ def _of_helper(file: Path, run: str, attack: bool, plot: Path | None, force: boo
 
 
 def _columns(agent: LoadedAgent) -> list[dict[str, Any]]:
-    """Return the entropy of every column, in bits."""
     from assistlearn.evaluation.attacks import column_entropy
 
     features = agent.table.features
@@ -466,7 +458,6 @@ def _pictures(plot: Path, n_initiators: int) -> list[Path]:
 
 
 def _draw(facts: dict[str, Any], plot: Path) -> list[Path]:
-    """Draw a picture for each initiator; return their files."""
     from assistlearn.report.displays import draw_attack
     from assistlearn.storage import writing
 
@@ -614,7 +605,6 @@ def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str], list[str]]:
 
 
 def _stores(files: list[Path], run: str) -> dict[str, RunStore]:
-    """Return what the agents of these files keep of a run."""
     from assistlearn.agent.file import load_description
     from assistlearn.agent.store import RunStore, run_folder, runs_at
 

@@ -256,8 +256,6 @@ def check(
 
 @dataclass
 class _Checked:
-    """What is known of an agent: as much as could be read, and the facts to show about it."""
-
     description: AgentDescription | None = None
     agent: LoadedAgent | None = None
     facts: dict[str, Any] = field(default_factory=dict)

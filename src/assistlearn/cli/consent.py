@@ -79,7 +79,6 @@ def requests(agent: AgentFile, json: Json = False) -> None:
 
 
 def desk_of(agent: Path) -> OwnersDesk:
-    """Return the desk of an agent's owner, which finds and answers requests."""
     from assistlearn.agent.consent import OwnersDesk
     from assistlearn.agent.file import ANSWER_WITHIN, load_description
 
@@ -186,7 +185,6 @@ def _day(text: str) -> date:
 
 
 def _user() -> str:
-    """Return the user of this machine, by name or else by number."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

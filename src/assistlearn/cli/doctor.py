@@ -105,7 +105,6 @@ MANY = 6
 
 
 def look_at_versions(asked: list[Requirement]) -> Iterator[HealthFinding]:
-    """Yield findings about Python, the system, the package itself and the packages that it always requires."""
     here = sys.version_info[:2]
     bits = "64" if sys.maxsize > 2**32 else "32"
     python = f"{platform.python_version()} ({platform.python_implementation()}, {bits} bit)"
@@ -130,7 +129,6 @@ def look_at_versions(asked: list[Requirement]) -> Iterator[HealthFinding]:
 
 
 def look_at_extras(asked: list[Requirement]) -> Iterator[HealthFinding]:
-    """Yield a finding for every extra: whether it is installed, and with which packages."""
     names = dict.fromkeys(wanted.extra for wanted in asked if wanted.extra)
     for name in names:
         parts = [wanted for wanted in asked if wanted.extra == name and not wanted.includes]
@@ -196,7 +194,6 @@ SKEW = 5.0
 
 
 def look_at_ports() -> Iterator[HealthFinding]:
-    """Yield whether a program may listen on loopback, and whether the usual port is free."""
     try:
         with socket.create_server((LOOPBACK, 0)) as server, socket.create_connection(server.getsockname()[:2], 2):
             pass
@@ -216,7 +213,6 @@ def look_at_ports() -> Iterator[HealthFinding]:
 
 
 def look_at_folders() -> Iterator[HealthFinding]:
-    """Yield whether the current and the temporary folder can be written, and how much room is there."""
     try:
         temporary = Path(tempfile.gettempdir())
     except OSError as error:
@@ -237,7 +233,6 @@ def look_at_folders() -> Iterator[HealthFinding]:
 
 
 def writable(name: str, folder: Path) -> HealthFinding:
-    """Return whether files can be written into a folder, by writing one."""
     try:
         with tempfile.TemporaryFile(dir=folder, prefix=".assistlearn-doctor-") as file:
             file.write(b"x")
@@ -278,7 +273,6 @@ def look_at_clock(now: float | None = None) -> Iterator[HealthFinding]:
 
 
 def look_at_machine() -> Iterator[HealthFinding]:
-    """Yield cores and memory."""
     cores = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
     yield HealthFinding("Machine", "cores", "ok", f"{usable}" + (f" of {cores}" if usable != cores else ""))

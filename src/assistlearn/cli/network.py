@@ -65,7 +65,6 @@ rounds = {rounds}
 
 
 def run_demo(out: Path, rounds: int, as_json: bool) -> None:
-    """Try a whole network on this machine, in a new folder: start the relay and the sites, train and predict."""
     from assistlearn.reach import TIMEOUT
     from assistlearn.reach.flare.installed import require_flare
     from assistlearn.reach.flare.local import LocalNetwork
@@ -102,7 +101,6 @@ def run_demo(out: Path, rounds: int, as_json: bool) -> None:
 
 
 def write_demo(out: Path, rounds: int) -> Path:
-    """Write tables, agent files and a task into a folder; return the task."""
     write_example(out / "data")
     for name in HELPERS:
         with (out / "data" / f"{name}.toml").open("a", encoding="utf-8") as file:
@@ -251,7 +249,6 @@ def members(authority: Folder, json: Json = False) -> None:
 
 
 def _target(authority: Path, name: str, out: Path | None, force: bool, quiet: bool) -> Path:
-    """Return the file to write a membership to; raise an error if it must not be written."""
     path = out or Path(f"{name}.member")
     check_target(path, {authority: "a file of the authority"}, force=force, quiet=quiet)
     return path

@@ -34,7 +34,6 @@ Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON o
 
 
 def say_json(facts: dict[str, Any]) -> None:
-    """Print facts as JSON on one line."""
     sys.stdout.write(json.dumps(facts, ensure_ascii=False, default=str) + "\n")
 
 
@@ -44,12 +43,10 @@ def say(text: str) -> None:
 
 
 def say_table(table: Table) -> None:
-    """Print a table."""
     Console(highlight=False, emoji=False).print(table)
 
 
 def complaints() -> Console:
-    """Return where errors and progress go: standard error."""
     return Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
 
@@ -182,7 +179,6 @@ def check_picture(path: Path, *, force: bool, quiet: bool, flag: str = "--plot")
 
 
 def needed_by_run(run: Path) -> dict[Path, str]:
-    """Return what a run needs on this machine: what it has written, and its agents' files, tables and models."""
     from assistlearn.initiator.folder import NAMES, RunFolder
 
     own = {run / name: "a file of the run" for name in NAMES}

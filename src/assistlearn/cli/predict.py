@@ -144,7 +144,6 @@ def predicted(
     require_all: bool = False,
     without: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Predict, write the file, and return how it went."""
     from assistlearn.alignment import Ids
     from assistlearn.alignment.ids import without_case
     from assistlearn.cli.progress import AskingBar
@@ -246,7 +245,6 @@ def as_csv(columns: Mapping[str, Any]) -> str:
 
 
 def _with_shares(voters: list[str | None], prediction: Prediction) -> list[str | None]:
-    """Return who voted on each sample, or :data:`BY_SHARES` where the shares of the labels decide."""
     return [BY_SHARES if alone else names for names, alone in zip(voters, prediction.by_shares, strict=True)]
 
 
@@ -265,7 +263,6 @@ def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
 
 
 def show_predicted(facts: dict[str, Any]) -> None:
-    """Print for people how a prediction went."""
     n, unknown = facts["samples"], facts["unknown_to_all"]
     say(f"{counted(n - unknown, 'sample')} predicted, in {plain(facts['file'])}.")
     for name, count in facts["known"].items():

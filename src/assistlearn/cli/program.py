@@ -102,7 +102,6 @@ def _help(
 
 
 def main(program: typer.Typer = app, name: str = "assistlearn") -> None:
-    """Run the command that the program was called with, and end with its exit code."""
     warnings.formatwarning = _one_line
     sys.exit(run(sys.argv[1:], program, name))
 
@@ -163,7 +162,6 @@ def _in_one_line(paragraph: str) -> str:
 
 
 def exit_code(error: AssistLearnError) -> int:
-    """Return the exit code that an error ends the program with."""
     match error:
         case InterruptedRunError():
             return INTERRUPTED
@@ -178,7 +176,6 @@ def exit_code(error: AssistLearnError) -> int:
 
 
 def _complain(error: BaseException, message: str, code: int, as_json: bool) -> int:
-    """Say what went wrong, and return the exit code."""
     every = [(error, message), *((other, str(other)) for other in getattr(error, "others", ()))]
     said = [
         {

@@ -41,8 +41,6 @@ class _Words(TextColumn):
 
 
 class _Bar:
-    """A bar that is gone when the work is done."""
-
     def __init__(self, quiet: bool, console: Console | None) -> None:
         console = console or complaints()
         self._quiet = quiet
@@ -106,7 +104,6 @@ class AskingBar(_Bar):
         self._bytes = 0
 
     def show(self, event: Event) -> None:
-        """Show an event of the run."""
         match event:
             case SamplesDone():
                 words = f"samples with {plain(event.agent)}"
@@ -161,7 +158,6 @@ class TrainingBar(AskingBar):
         self._explained: set[str] = set()
 
     def show(self, event: Event) -> None:
-        """Show an event of the run."""
         match event:
             case RoundFinished(metric=float(measured)) if self._metric != "accuracy":
                 self._together = f"; together {TITLES[self._metric]} {measured:.3f} on the hold-out samples"
@@ -191,7 +187,6 @@ class TrainingBar(AskingBar):
         self._n_rounds += rounds
 
     def _explain(self, turn: TurnFinished) -> None:
-        """Say why an agent sits out, once for each agent."""
         if turn.why and turn.agent not in self._explained:
             self._explained.add(turn.agent)
             self.say(f"{turn.agent} sits out turn {turn.turn}, and may sit out others. {turn.why}")
@@ -217,7 +212,6 @@ class WorthBar(TrainingBar):
     _gain = ""
 
     def show(self, event: Event) -> None:
-        """Show an event of the pilot."""
         match event:
             case SamplesOpened():
                 self._gain = f"gain {event.gain:+.3f}, {event.lower:+.3f} to {event.upper:+.3f}"
@@ -229,7 +223,6 @@ class WorthBar(TrainingBar):
                 super().show(event)
 
     def _end_training(self) -> None:
-        """Replace the bar of the turns by a bar of the samples."""
         if self._turns is not None:
             self.progress.remove_task(self._turns)
             self._turns = None

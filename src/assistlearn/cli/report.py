@@ -67,7 +67,6 @@ LOST = {"accuracy": "accuracy lost without it", "loss": "loss higher without it"
 
 
 def show_report(view: View, classes: Sequence[Any], rounds: str) -> None:
-    """Print what the hold-out samples show about the result of a run."""
     found, answer, subject = view.findings, view.answer, view.subject
     assert answer is not None
     samples = counted(answer.n_samples, "hold-out sample")
@@ -90,7 +89,6 @@ def show_report(view: View, classes: Sequence[Any], rounds: str) -> None:
 
 
 def _answer(answer: Headline, label_only: bool) -> str:
-    """Return in words whether help was worth it, by the metric that leads."""
     if answer.assisted is None:
         return plain(f"{VERDICTS[answer.verdict]} {difference_in_words(answer)}")
     by_labels = f" ({alone_in_words(answer.what)})" if label_only else ""
@@ -185,7 +183,6 @@ def show(
 
 
 def outcome(folder: RunFolder) -> dict[str, Any]:
-    """Return how a run went, as plain values: how far it is, its result, and its accuracy by round."""
     from assistlearn.initiator.folder import log_is_whole
 
     result, view = folder.result(), told(folder)
@@ -216,7 +213,6 @@ def told(folder: RunFolder) -> View:
 
 
 def show_result(folder: RunFolder) -> None:
-    """Print a run's result for people."""
     from assistlearn.events import StopReason
     from assistlearn.initiator.folder import log_is_whole
 
@@ -263,7 +259,6 @@ def show_result(folder: RunFolder) -> None:
 
 
 def _show_goes_on(folder: RunFolder) -> None:
-    """Say what has changed since the run that this one goes on from, if there is one."""
     before = goes_on_of(folder)
     from assistlearn.report.story import changes_in_words
 
@@ -280,7 +275,6 @@ def goes_on_of(folder: RunFolder) -> RunGoesOn | None:
 
 
 def _probabilities(plan: Plan, result: dict[str, Any]) -> str:
-    """Return in words whether and how the probabilities were calibrated."""
     from assistlearn.evaluation.calibration import ScoreCalibration, in_words
 
     calibration = ScoreCalibration.from_json(result.get("calibration"))

@@ -90,7 +90,6 @@ def _answer(
     without: Sequence[str],
     json: bool,
 ) -> None:
-    """Answer requests until somebody stops it."""
     from assistlearn.web.inference import ServingLimits
     from assistlearn.web.predictor import opened_predictor
     from assistlearn.web.server import WebServer, listening, port_of, protocol_for
@@ -115,7 +114,6 @@ def _answer(
 
 
 def _token(run: Path, file: Path | None, none: bool) -> tuple[str | None, str | None]:
-    """Return the token, and the file that it is in."""
     from assistlearn.initiator.folder import TOKEN_FILE
     from assistlearn.web.access import kept_token
 

@@ -144,7 +144,6 @@ def _number_or(known: Setting) -> Callable[[Any], float | None]:
 
 
 def _kind(name: str, known: Setting) -> Any:
-    """Return the type of a setting's value, as typer takes it."""
     if known.choices is not None:
         return StrEnum(name, {re.sub(r"\W", "_", choice).upper(): choice for choice in known.choices()})
     default = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))
@@ -188,7 +187,6 @@ def train_run(folder: RunFolder, quiet: bool, timeout: float, asks_first: bool =
 
 
 def report_run(folder: RunFolder, as_json: bool) -> None:
-    """Print a run's result, and what to do next."""
     from assistlearn.cli.report import outcome, show_result
 
     if as_json:
@@ -474,7 +472,6 @@ def _refuse_alone(onward: Onward) -> None:
 
 
 def new_run(files: list[Path], run: str | None, out: Path | None) -> RunFolder:
-    """Create the run that a task's file describes."""
     from assistlearn.reach.flare.reach_flare import create_run
     from assistlearn.reach.flare.task_file import load_task
 

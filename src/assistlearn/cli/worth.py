@@ -127,7 +127,6 @@ WORDS = {
 
 
 def show_pilot(folder: RunFolder) -> None:
-    """Print what a pilot has found, or how far it is."""
     from assistlearn.evaluation.pilots import Worth
     from assistlearn.reach.opening import resuming
 
@@ -142,7 +141,6 @@ def show_pilot(folder: RunFolder) -> None:
 
 
 def show_worth(found: Worth) -> None:
-    """Print the answer, what it rests on, and the answers for each helper."""
     terms, gain = found.terms, found.together
     what = "error rate" if terms.loss == "zero-one" else "log loss"
     asked = f"a gain of at least {terms.at_least:g}" if terms.at_least else "any gain"
@@ -298,7 +296,6 @@ def _plan(plan: Plan, changed: dict[str, Any]) -> Plan:
 
 
 def _make(folder: RunFolder, quiet: bool, timeout: float) -> None:
-    """Run the pilot, unless it is finished; a bar shows its events."""
     from assistlearn.cli.progress import WorthBar
     from assistlearn.reach.opening import pilot, resuming
 
@@ -320,7 +317,6 @@ def _make(folder: RunFolder, quiet: bool, timeout: float) -> None:
 
 
 def report_pilot(folder: RunFolder, as_json: bool, plot: Path | None = None) -> None:
-    """Print what a pilot has found, for people or for scripts, and draw it where that is wanted."""
     from assistlearn.evaluation.pilots import Worth
 
     facts = folder.worth()

@@ -56,14 +56,12 @@ class Writer:
         self._place = 0
 
     def code(self, shares: Floats) -> Symbols:
-        """Write the next symbols, and return them."""
         symbols = self._symbols[self._place : self._place + len(shares)]
         self._place += len(shares)
         self._coder.encode(symbols, _EACH_ITS_OWN, shares)
         return symbols
 
     def written(self) -> bytes:
-        """Return all symbols that were written, as bytes."""
         return words_to_bytes(self._coder.get_compressed())
 
 
@@ -74,7 +72,6 @@ class Reader:
         self._coder = constriction.stream.queue.RangeDecoder(bytes_to_words(data))
 
     def code(self, shares: Floats) -> Symbols:
-        """Read the next symbols."""
         try:
             symbols: Symbols = self._coder.decode(_EACH_ITS_OWN, shares)
         except AssertionError as error:  # how the library refuses bytes that no encoder wrote
@@ -136,7 +133,6 @@ class Bits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=T
 
 
 def pack_bits(values: Bools) -> Bits:
-    """Return booleans in their smaller form."""
     n, ones = len(values), int(np.count_nonzero(values))
     raw = (n + 7) // 8
     if n and 32 + _entropy_bits(n, ones) / 8 < raw:
@@ -147,7 +143,6 @@ def pack_bits(values: Bools) -> Bits:
 
 
 def unpack_bits(bits: Bits, n: int) -> Bools:
-    """Return the booleans; there must be ``n`` of them."""
     check_number("booleans", bits.n, n)
     if not 0 <= bits.ones <= n:
         raise ProtocolError(f"{n} booleans cannot hold {bits.ones} ones.")
@@ -202,7 +197,6 @@ def pack_codes(codes: NDArray[Any], n_classes: int) -> ClassCodes:
 
 
 def unpack_codes(codes: ClassCodes, n: int, n_classes: int) -> NDArray[np.int64]:
-    """Return the class codes; there must be ``n`` of them, all below ``n_classes``."""
     check_number("class codes", codes.n, n)
     check_number("classes", codes.n_classes, n_classes)
     if codes.coded:
@@ -255,7 +249,6 @@ def pack_numbers(values: NDArray[np.float64]) -> Numbers:
 
 
 def unpack_numbers(numbers: Numbers, n: int) -> NDArray[np.float64]:
-    """Return the numbers; there must be ``n`` of them, all finite."""
     check_number("numbers", numbers.n, n)
     check_number("bytes", len(numbers.data), 8 * n)
     values = np.frombuffer(numbers.data, "<f8").astype(np.float64)
@@ -305,7 +298,6 @@ def _code_type(n_classes: int) -> np.dtype[Any]:
 
 
 def check_number(what: str, said: int, expected: int) -> None:
-    """Refuse a number that is not the one that the receiver expects."""
     if said != expected:
         raise ProtocolError(f"Expected {expected} {what}, got {said}.")
 

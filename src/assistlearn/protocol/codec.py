@@ -159,7 +159,6 @@ class Encoded:
 
     @classmethod
     def of(cls, message: Message) -> Encoded:
-        """Return a message with its bytes."""
         return cls(message, encode(message))
 
 

@@ -88,14 +88,12 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Decision:
-        """Return the decision that an entry of a ledger holds."""
         try:
             return msgspec.convert(facts, cls)
         except msgspec.ValidationError as error:
             raise LedgerError(f"An entry of the ledger is not a valid decision of the owner ({error}).") from None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the decision as plain values."""
         return msgspec.structs.asdict(self)
 
     def is_about(self, initiator: str, purpose: str, proof: Proof) -> bool:
@@ -103,7 +101,6 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return (self.initiator, self.purpose, self.proof) == (initiator, purpose, proof)
 
     def holds(self, now: datetime) -> bool:
-        """Return whether this is a yes that has not ended."""
         return self.answer == "approved" and not self.ended(now)
 
     def ended(self, now: datetime) -> bool:
@@ -222,11 +219,9 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
         return sorted({decision.initiator for decision in self.decisions.values() if decision.holds(now)})
 
     def of(self, peer: str) -> PeerCount:
-        """Return what was counted for one other agent."""
         return self.peers.get(peer, PeerCount())
 
     def take(self, entry: Entry) -> None:
-        """Count one more entry."""
         if entry.decision is not None:
             decision = Decision.of(entry.decision)
             self.decisions[decision.request] = decision
@@ -387,13 +382,11 @@ class Chain:
 
 
 def made(facts: dict[str, Any]) -> Entry:
-    """Return the entry with these facts; compute its hash."""
     known = {name: value for name, value in facts.items() if value is not None}
     return Entry(**known, hash=_hash(known))
 
 
 def line_of(entry: Entry) -> bytes:
-    """Return the line of an entry in the file."""
     return _line(_facts(entry))
 
 
@@ -410,7 +403,6 @@ def entry_on(line: bytes, where: str) -> Entry:
 
 
 def check_unchanged(entry: Entry, line: bytes, where: str) -> None:
-    """Raise an error if an entry was changed after it was written."""
     facts = _facts(entry)
     same = _line(facts) == line
     del facts["hash"]
@@ -465,12 +457,10 @@ class Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     @classmethod
     def of(cls, chain: Chain) -> Checkpoint:
-        """Return the checkpoint at the end of a chain."""
         return cls(number=chain.number, hash=chain.last, start=chain.start, tally=chain.tally)
 
 
 def checkpoint_path(ledger: Path) -> Path:
-    """Return where the checkpoint of a ledger lies."""
     return ledger.with_name(ledger.name + ".checkpoint")
 
 
@@ -643,7 +633,6 @@ class Ledger:
         return entry
 
     def decide(self, decision: Decision) -> Entry:
-        """Append what the owner has decided."""
         content = msgspec.json.encode(decision)
         return self.record("decided", decision.initiator, decision.run, decision.answer, content, decision=decision)
 
@@ -746,7 +735,6 @@ def has_entry(path: Path, place: Place) -> bool:
 
 
 def read(path: Path) -> Iterator[Entry]:
-    """Yield the entries of a ledger, unverified."""
     for number, line in _lines(path):
         yield entry_on(line, f"{path}, line {number}")
 
@@ -855,7 +843,6 @@ def entries_of(path: Path, run: str) -> list[Entry]:
 
 
 def entries_of_type(path: Path, type: str) -> list[Entry]:
-    """Return the entries of a type, in order; none where there is no ledger."""
     return [entry for entry in _entries_with(path, f'"type": "{type}", ', f"of type {type}") if entry.type == type]
 
 

@@ -153,7 +153,6 @@ class _Counts:
         return out
 
     def add(self, contexts: Places, levels: Symbols) -> None:
-        """Count levels that came."""
         n_levels = self._counts.shape[1]
         np.add.at(self._counts.reshape(-1), contexts * n_levels + levels, 1)
 
@@ -198,7 +197,6 @@ class _Rest:
         self._steps = np.array([_worth(step * width) for step in range(2 * steps)])
 
     def take(self, levels: Small) -> None:
-        """Subtract the probability of a class."""
         self._rest -= self._worth[levels]
         np.maximum(self._rest, 0, out=self._rest)
 
@@ -216,7 +214,6 @@ def _worth(height: float) -> int:
 
 
 def _coarse(levels: Small, n_levels: int) -> Places:
-    """Return levels in at most ``STEPS`` steps."""
     coarse: Places = levels.astype(np.int64)
     return coarse if n_levels <= STEPS else coarse * STEPS // n_levels
 
@@ -375,7 +372,6 @@ def pack_holdout(answer: HoldoutAnswer, n_classes: int) -> PackedHoldout:
 
 
 def unpack_holdout(packed: PackedHoldout | None, n: int, n_classes: int) -> HoldoutAnswer | None:
-    """Return the answers for ``n`` hold-out samples."""
     if packed is None:
         return None
     if isinstance(packed, Levels):

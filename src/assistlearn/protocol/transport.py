@@ -30,7 +30,6 @@ class MemoryTransport:
         self._services = services
 
     def ask(self, agent: str, request: bytes) -> bytes:
-        """Return what the service of the agent answers."""
         if agent not in self._services:
             raise UnreachableError(f"There is no agent {agent!r} here. The agents are {sorted(self._services)}.")
         return self._services[agent](request)

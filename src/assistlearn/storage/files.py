@@ -98,17 +98,14 @@ def appending(path: Path) -> BinaryIO:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON atomically."""
     write_bytes(path, json_bytes(content))
 
 
 def json_bytes(content: Any) -> bytes:
-    """Return a value as JSON, for people to read, too."""
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object that a JSON file holds."""
     try:
         return json_of(path.read_bytes(), path)
     except FileNotFoundError:
@@ -129,7 +126,6 @@ def json_of(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def array_bytes(values: NDArray[Any]) -> bytes:
-    """Return an array in numpy's plain format."""
     buffer = io.BytesIO()
     np.save(buffer, values, allow_pickle=False)
     return buffer.getvalue()
@@ -185,7 +181,6 @@ class FileDigests:
         self._size = -1
 
     def write(self, files: Mapping[Path, bytes]) -> None:
-        """Write files, each whole or not at all, in this order."""
         known = self._digests()
         fresh = {self._name(path): digest_of(content) for path, content in files.items()}
         lines = "".join(f"{digest}  {name}\n" for name, digest in fresh.items() if known.get(name, [])[-1:] != [digest])
@@ -206,7 +201,6 @@ class FileDigests:
         return content
 
     def check(self, path: Path, content: bytes) -> None:
-        """Raise ``RunError`` if ``content`` is not what was written to a file."""
         said = self._digests().get(self._name(path))
         if said is None:
             raise RunError(
