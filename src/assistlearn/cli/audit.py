@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from assistlearn.cli.consent import told_in_words
-from assistlearn.cli.output import Force, Json, agreed, check_picture, plain, say, say_json, say_table
+from assistlearn.cli.output import Force, Json, agreed, check_picture, plain, say, say_json, say_table, table_of
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.evaluation.words import counted, size
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from assistlearn.agent.loading import LoadedAgent
     from assistlearn.agent.store import RunStore
     from assistlearn.protocol.ledger import Entry, Tally
-
-
-# ``assistlearn audit``: what left this organisation, and whether the record of it is whole.
 
 
 COUNTED = ("runs", "turns", "ids", "votes", "bits")
@@ -80,6 +77,8 @@ def _summary(entries: Sequence[Entry]) -> dict[str, Any]:
 
 def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Return the number of messages and bytes for each direction, peer and type. Types are in the order of a run."""
+    from assistlearn.report.view import WORDS
+
     sums: dict[tuple[str, str, str], list[int]] = {}
     for entry in entries:
         if entry.direction not in ("sent", "received", "refused"):
@@ -87,8 +86,6 @@ def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
         total = sums.setdefault((entry.direction, entry.peer, entry.type), [0, 0])
         total[0] += 1
         total[1] += entry.bytes
-    from assistlearn.report.view import WORDS
-
     places = {type_: place for place, type_ in enumerate(WORDS)}
     return [
         {"direction": d, "peer": p, "type": t, "words": WORDS.get(t, "no message of a run"), "messages": n, "bytes": b}
@@ -145,17 +142,15 @@ def _moment(time: str) -> str:
 def _view(totals: Sequence[dict[str, Any]], direction: str, title: str, towards: str) -> Table:
     rows = [row for row in totals if row["direction"] == direction]
     n_bytes, n_messages = sum(row["bytes"] for row in rows), sum(row["messages"] for row in rows)
-    view = Table(towards, "what", title=f"{title}: {size(n_bytes)} in {counted(n_messages, 'message')}")
-    view.title_justify = "left"
-    view.add_column("messages", justify="right")
-    view.add_column("bytes", justify="right")
+    title = f"{title}: {size(n_bytes)} in {counted(n_messages, 'message')}"
+    view = table_of([towards, "what"], ["messages", "bytes"], title)
     for row in rows:
         words = f"{row['type']}: {row['words']}"
         view.add_row(plain(row["peer"]), plain(words), f"{row['messages']:,}", f"{row['bytes']:,}")
     return view
 
 
-# Print the findings of ``assistlearn privacy`` for people.
+# ``assistlearn privacy``: what was released about a sample, compared with what the columns hold; and an attack.
 
 
 KINDS = (
@@ -234,10 +229,7 @@ def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
 
 
 def _released(*first: str) -> Table:
-    view = Table(*first, "what", title="What was released about a sample", title_justify="left")
-    for title in ("times", "bits", "bits as sent"):
-        view.add_column(title, justify="right")
-    return view
+    return table_of([*first, "what"], ["times", "bits", "bits as sent"], "What was released about a sample")
 
 
 def _add(view: Table, first: tuple[str, ...], release: dict[str, Any]) -> None:
@@ -265,9 +257,7 @@ def _show_limits(limits: list[dict[str, Any]]) -> None:
             "agent file."
         )
         return
-    view = Table("initiator", "limit", "counts", title="What remains of the limits", title_justify="left")
-    for title in ("spent", "allowed", "left"):
-        view.add_column(title, justify="right")
+    view = table_of(["initiator", "limit", "counts"], ["spent", "allowed", "left"], "What remains of the limits")
     for row in limits:
         numbers = (_amount(row[name]) for name in ("spent", "allowed", "left"))
         view.add_row(plain(row["initiator"] or "each run"), row["key"], row["counts"], *numbers)
@@ -277,20 +267,15 @@ def _show_limits(limits: list[dict[str, Any]]) -> None:
 def _amount(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:,g}" if isinstance(value, int | float) and value < 1e6 else plain(_listed(value))
-
-
-def _listed(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list | tuple) else f"{value:,.0f}"
+    if isinstance(value, list | tuple):
+        return plain(", ".join(value))
+    return f"{value:,g}" if value < 1e6 else f"{value:,.0f}"
 
 
 def _show_attack(attack: dict[str, Any]) -> None:
     shares = sorted({found["share"] for column in attack["columns"] for found in column["inferred"]})
     title = f"How well {attack['initiator']} could guess a column: AUC, 0.5 is chance, 1 is certain"
-    view = Table("column", title=plain(title), title_justify="left")
-    for share in shares:
-        view.add_column(f"{share:.0%} known", justify="right")
-    view.add_column("rank", justify="right")
+    view = table_of(["column"], [*(f"{share:.0%} known" for share in shares), "rank"], plain(title))
     for column in attack["columns"]:
         by_share = {found["share"]: found for found in column["inferred"]}
         cells = [_cell(by_share.get(share)) for share in shares] if column["what"] else ["one value"] * len(shares)
@@ -314,9 +299,6 @@ def _rank(found: dict[str, Any] | None) -> str:
     return "" if found is None or found["rank"] is None else f"{found['rank']:.2f}"
 
 
-# ``assistlearn privacy``: what was released about a sample, compared with what the columns hold; and an attack.
-
-
 def privacy(
     place: Annotated[
         Path,
@@ -325,11 +307,7 @@ def privacy(
     run: Annotated[str, typer.Option(metavar="NAME", help="Only this run of a helper.", show_default="all runs")] = "",
     attack: Annotated[
         bool,
-        typer.Option(
-            "--attack",
-            metavar="",
-            help="Try here how well this helper's columns can be guessed.",
-        ),
+        typer.Option("--attack", metavar="", help="Try here how well this helper's columns can be guessed."),
     ] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the attack's result: a .png, .svg or .pdf file.")
@@ -346,11 +324,10 @@ def privacy(
     drawn = [] if plot is None else _draw(facts, plot)
     if json:
         say_json(facts)
+    elif helper:
+        show_helper(facts, drawn)
     else:
-        if helper:
-            show_helper(facts, drawn)
-        else:
-            show_run(facts)
+        show_run(facts)
 
 
 def _check_options(place: Path, helper: bool, run: str, attack: bool, plot: Path | None) -> None:
@@ -485,13 +462,8 @@ def recount(
 
     description = load_description(agent)
     lost = what_is_lost(description.models, description.name)
-    facts: dict[str, Any] = {
-        "agent": description.name,
-        "lost": lost,
-        "rebuilt": [],
-        "new_ledger": False,
-        "put_aside": [],
-    }
+    facts: dict[str, Any] = {"agent": description.name, "lost": lost}
+    facts |= {"rebuilt": [], "new_ledger": False, "put_aside": []}
     if lost is not None:
         question = "Rebuild the counts from what is left? What nothing shows counts as if all had been spent."
         agreed(f"{lost}\n{question}", yes)

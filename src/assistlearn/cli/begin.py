@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from assistlearn.cli.consent import told_in_words
-from assistlearn.cli.output import Json, command, plain, say, say_json, say_table
+from assistlearn.cli.output import Json, command, plain, say, say_json, say_table, table_of
 from assistlearn.errors import AssistLearnError, Problems, SettingsError, TableError
 from assistlearn.evaluation.words import counted
 
@@ -40,14 +39,9 @@ def agent_toml(
     learner: str = "sklearn.tree.DecisionTreeClassifier",
     parameters: str = "max_depth = 3",
 ) -> str:
-    """Return a commented agent file.
+    """Return a commented agent file with these values.
 
-    Parameters
-    ----------
-    name, table, learner, parameters : str
-        The values to write under these keys.
-    role : {"initiator", "helper"}
-        Whose file it is. Only an initiator's file names a label column. Only a helper's file says who may ask it.
+    Only the file of an initiator names a label column. Only that of a helper says who may ask it.
     """
     label, owner = ([_LABEL], _SECRECY) if role == "initiator" else ([], _ALLOW)
     parts = [_HEAD, *label, _REST, owner]
@@ -197,7 +191,7 @@ def init(
     json: Json = False,
 ) -> None:
     """Write agent files to start from: two commented files to fill in, or an example that runs."""
-    written = _example(folder) if example else _blanks(folder)
+    written = write_example(folder) if example else _blanks(folder)
     agents = [path for path in written if path.suffix == ".toml"]
     if json:
         say_json({"files": [str(path) for path in written], "agents": [str(path) for path in agents]})
@@ -208,11 +202,6 @@ def init(
         say("Next, train: " + command("simulate", *agents, "--out", folder / "run"))
     else:
         say("Next: fill them in, then " + command("check", agents[0]))
-
-
-def _example(folder: Path) -> list[Path]:
-
-    return write_example(folder)
 
 
 def _blanks(folder: Path) -> list[Path]:
@@ -281,9 +270,7 @@ def _checked(file: Path, problems: Problems) -> _Checked:
             if isinstance(error, AssistLearnError):
                 raise
             raise TableError(f"{file}: the table cannot be read: {error}. Correct its rights.") from None
-    if known.agent is None:
-        return known
-    if problems.found:
+    if known.agent is None or problems.found:
         return known
     holdings = from_loaded(known.agent)  # raises if ids cannot be aligned
     summary = describe(known.agent, now)
@@ -351,13 +338,10 @@ def _labels(description: AgentDescription) -> list[dict[str, Any]]:
 
     from assistlearn.initiator.label_ledger import LabelLedger
 
-    most = None if description.privacy is None else description.privacy.max_label_epsilon
-    if most is None:
+    if description.privacy is None or (most := description.privacy.max_label_epsilon) is None:
         return []
-    rules = description.privacy
-    name = description.label if rules is None or rules.label_name is None else rules.label_name
-    spent = LabelLedger(description.models, name or "", []).spent()
-
+    name = description.privacy.label_name or description.label or ""
+    spent = LabelLedger(description.models, name, []).spent()
     known = int(np.count_nonzero(np.isinf(spent)))
     largest = float(spent[np.isfinite(spent)].max(initial=0.0))
     return [
@@ -409,9 +393,7 @@ def _show(facts: dict[str, Any]) -> None:
 def _show_columns(columns: list[dict[str, Any]]) -> None:
     if not columns:  # an initiator with labels alone
         return
-    view = Table("feature", "kind")
-    view.add_column("missing", justify="right")
-    view.add_column("different values", justify="right")
+    view = table_of(["feature", "kind"], ["missing", "different values"])
     for column in columns:
         view.add_row(plain(column["name"]), column["kind"], f"{column['missing']:.1%}", f"{column['distinct']:,}")
     say_table(view)
@@ -425,11 +407,8 @@ def _in_words(weights: dict[str, Any]) -> str:
 
 
 def _show_limits(limits: dict[str, Any]) -> None:
-    view = Table(
-        "initiator", "limit", "counts", title="What others may ask for, and what they have used", title_justify="left"
-    )
-    for title in ("used", "allowed", "left"):
-        view.add_column(title, justify="right")
+    title = "What others may ask for, and what they have used"
+    view = table_of(["initiator", "limit", "counts"], ["used", "allowed", "left"], title)
     for row in limits["used"]:
         numbers = (f"{row[name]:,}" for name in ("used", "allowed", "left"))
         view.add_row(plain(row["initiator"]), row["limit"], row["counts"], *numbers)
@@ -439,15 +418,8 @@ def _show_limits(limits: dict[str, Any]) -> None:
 
 
 def _show_privacy(privacy: dict[str, Any]) -> None:
-    view = Table(
-        "initiator",
-        "limit",
-        "counts",
-        title="What may be told about each person, and what was told",
-        title_justify="left",
-    )
-    for title in ("spent", "allowed", "left"):
-        view.add_column(title, justify="right")
+    title = "What may be told about each person, and what was told"
+    view = table_of(["initiator", "limit", "counts"], ["spent", "allowed", "left"], title)
     for row in privacy["limits"]:
         allowed = ", ".join(row["allowed"]) if isinstance(row["allowed"], tuple) else f"{row['allowed']:,g}"
         spent, left = ("" if row[name] is None else f"{row[name]:,g}" for name in ("spent", "left"))

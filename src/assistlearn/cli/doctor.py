@@ -27,30 +27,13 @@ from assistlearn.errors import AssistLearnError
 from assistlearn.extras import PACKAGE, Requirement, command, of_package
 from assistlearn.release import __version__
 
-# What one check has found: whether all is well, and how to mend it if not.
-
-
 State = Literal["ok", "missing", "look", "wrong"]
 """``missing``: something optional is not installed. ``look``: this may be a problem. ``wrong``: this is a problem."""
 
 
 @dataclass(frozen=True)
 class HealthFinding:
-    """What one check has found.
-
-    Attributes
-    ----------
-    topic : str
-        The group of checks, such as ``"Extras"``.
-    name : str
-        What was checked.
-    state : {"ok", "missing", "look", "wrong"}
-        Whether all is well.
-    says : str
-        What was found, in words.
-    remedy : str, default=""
-        What to type or to do, if something must be done.
-    """
+    """What one check has found about ``name``, in a group of checks (``topic``), and what to do about it."""
 
     topic: str
     name: str
@@ -59,7 +42,82 @@ class HealthFinding:
     remedy: str = ""
 
 
-# Remove the home folder and the user's name from a text, so that others may read it.
+UNWELL = 2
+COLOURS = {"ok": "green", "missing": "dim", "look": "yellow", "wrong": "bold red"}
+
+
+def doctor(
+    agent: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="An agent's TOML file, to look at as well.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Look whether all that is needed is there: versions, extras, ports, folders, disk and clock.
+
+    Use it when something does not work, and paste what it prints into your report. It shows no secrets, no user names
+    and no home folders. Nothing is sent. The exit code is 0 if all is there and 2 if something is wrong; an extra that
+    is not installed is not wrong.
+    """
+    findings = examine(agent)
+    wrong = [each for each in findings if each.state == "wrong"]
+    if json:
+        say_json({"version": __version__, "healthy": not wrong, "findings": [asdict(each) for each in findings]})
+    else:
+        _show(findings)
+        say(_summary(wrong))
+    sys.stdout.flush()
+    return UNWELL if wrong else 0
+
+
+def _show(findings: list[HealthFinding]) -> None:
+    for topic, group in groupby(findings, key=lambda each: each.topic):
+        say(f"[bold]{plain(topic)}[/]")
+        for each in group:
+            state = f"[{COLOURS[each.state]}]{each.state:<8}[/]"
+            say(f"  {state}{plain(each.name):<22}{plain(each.says)}")
+            if each.remedy:
+                say(f"          [bold]->[/] {plain(each.remedy)}")
+
+
+def _summary(wrong: list[HealthFinding]) -> str:
+    if not wrong:
+        return "[green]All that is needed is there.[/]"
+    return f"[bold red]Something is wrong:[/] {plain(', '.join(each.name for each in wrong))}. See above."
+
+
+def examine(agent: Path | None = None) -> list[HealthFinding]:
+    """Return all findings, also about an agent's file, without the home folder and the user's name."""
+    return [replace(each, says=fit_to_paste(each.says), remedy=fit_to_paste(each.remedy)) for each in _findings(agent)]
+
+
+def _findings(agent: Path | None) -> Iterator[HealthFinding]:
+    asked = of_package()
+    yield from look_at_versions(asked)
+    yield from look_at_extras(asked)
+    yield from look_at_ports()
+    yield from look_at_folders()
+    yield from look_at_variables()
+    yield from look_at_clock()
+    yield from look_at_machine()
+    if agent is not None:
+        yield from _look_at_agent(agent)
+
+
+def _look_at_agent(file: Path) -> Iterator[HealthFinding]:
+    from assistlearn.agent.file import load_description
+
+    check = f"assistlearn check {file}"
+    try:
+        description = load_description(file)
+    except (AssistLearnError, OSError) as error:
+        yield HealthFinding("Agent", "file", "wrong", str(error), f"Correct it, then: {check}")
+        return
+    yield HealthFinding("Agent", "file", "ok", "can be read", f"Look at its table as well: {check}")
+    home = description.models
+    while not home.exists():
+        home = home.parent
+    yield replace(writable("models", home), topic="Agent")
 
 
 def fit_to_paste(text: str, home: Path | None = None, user: str | None = None) -> str:
@@ -124,8 +182,7 @@ def look_at_versions(asked: list[Requirement]) -> Iterator[HealthFinding]:
         yield HealthFinding("Versions", PACKAGE, "look", f"{__version__}, but not installed by pip", again)
     for wanted in asked:
         if not wanted.extra:
-            found = _version(wanted.name)
-            yield _needed(wanted, found)
+            yield _needed(wanted, _version(wanted.name))
 
 
 def look_at_extras(asked: list[Requirement]) -> Iterator[HealthFinding]:
@@ -309,93 +366,3 @@ def _memory() -> int | None:
 
 def _why(error: OSError) -> str:
     return error.strerror or type(error).__name__
-
-
-# Make all checks of ``assistlearn doctor``, one after the other.
-
-
-def examine(agent: Path | None = None) -> list[HealthFinding]:
-    """Return all findings, without the home folder and the user's name.
-
-    Parameters
-    ----------
-    agent : path, optional
-        An agent's file, which is checked as well. Its table is not read.
-    """
-    return [replace(each, says=fit_to_paste(each.says), remedy=fit_to_paste(each.remedy)) for each in _findings(agent)]
-
-
-def _findings(agent: Path | None) -> Iterator[HealthFinding]:
-    asked = of_package()
-    yield from look_at_versions(asked)
-    yield from look_at_extras(asked)
-    yield from look_at_ports()
-    yield from look_at_folders()
-    yield from look_at_variables()
-    yield from look_at_clock()
-    yield from look_at_machine()
-    if agent is not None:
-        yield from _look_at_agent(agent)
-
-
-def _look_at_agent(file: Path) -> Iterator[HealthFinding]:
-    from assistlearn.agent.file import load_description
-
-    check = f"assistlearn check {file}"
-    try:
-        description = load_description(file)
-    except (AssistLearnError, OSError) as error:
-        yield HealthFinding("Agent", "file", "wrong", str(error), f"Correct it, then: {check}")
-        return
-    yield HealthFinding("Agent", "file", "ok", "can be read", f"Look at its table as well: {check}")
-    home = description.models
-    while not home.exists():
-        home = home.parent
-    yield replace(writable("models", home), topic="Agent")
-
-
-# ``assistlearn doctor``: whether the program has all that it needs. Users paste the answer into reports of faults.
-
-
-UNWELL = 2
-COLOURS = {"ok": "green", "missing": "dim", "look": "yellow", "wrong": "bold red"}
-
-
-def doctor(
-    agent: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="An agent's TOML file, to look at as well.", show_default=False),
-    ] = None,
-    json: Json = False,
-) -> int:
-    """Look whether all that is needed is there: versions, extras, ports, folders, disk and clock.
-
-    Use it when something does not work, and paste what it prints into your report. It shows no secrets, no user names
-    and no home folders. Nothing is sent. The exit code is 0 if all is there and 2 if something is wrong; an extra that
-    is not installed is not wrong.
-    """
-    findings = examine(agent)
-    wrong = [each for each in findings if each.state == "wrong"]
-    if json:
-        say_json({"version": __version__, "healthy": not wrong, "findings": [asdict(each) for each in findings]})
-    else:
-        _show(findings)
-        say(_summary(wrong))
-    sys.stdout.flush()
-    return UNWELL if wrong else 0
-
-
-def _show(findings: list[HealthFinding]) -> None:
-    for topic, group in groupby(findings, key=lambda each: each.topic):
-        say(f"[bold]{plain(topic)}[/]")
-        for each in group:
-            state = f"[{COLOURS[each.state]}]{each.state:<8}[/]"
-            say(f"  {state}{plain(each.name):<22}{plain(each.says)}")
-            if each.remedy:
-                say(f"          [bold]->[/] {plain(each.remedy)}")
-
-
-def _summary(wrong: list[HealthFinding]) -> str:
-    if not wrong:
-        return "[green]All that is needed is there.[/]"
-    return f"[bold red]Something is wrong:[/] {plain(', '.join(each.name for each in wrong))}. See above."

@@ -6,10 +6,9 @@ import json as json_format
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from assistlearn.cli.begin import write_example
 from assistlearn.cli.output import (
@@ -26,6 +25,7 @@ from assistlearn.cli.output import (
     say,
     say_json,
     say_table,
+    table_of,
 )
 from assistlearn.cli.predict import predicted, show_predicted
 from assistlearn.cli.report import outcome, show_result
@@ -33,91 +33,12 @@ from assistlearn.cli.train import new_run, train_run
 from assistlearn.errors import SettingsError
 
 if TYPE_CHECKING:
+    from assistlearn.reach.flare.provisioning.authority_record import Standing
     from assistlearn.reach.flare.provisioning.membership import Membership
     from assistlearn.reach.flare.provisioning.network_file import Network
 
 
-# ``assistlearn network demo``: a relay and three sites on this machine, from kits to predictions.
-
-
-PURPOSE = "try assistlearn on one machine"
-HELPERS = ("lab", "scans")
-
-_ALLOW = f"""
-[allow]
-initiators = ["clinic"]
-purpose = "{PURPOSE}"
-max_runs = 100
-"""
-
-_TASK = """\
-# What to train, with whom. Paths are relative to this file.
-run = "demo"
-purpose = {purpose}
-site = "kits/clinic"
-agent = "data/clinic.toml"
-helpers = {helpers}
-
-[training]
-method = "ascii"
-rounds = {rounds}
-"""
-
-
-def run_demo(out: Path, rounds: int, as_json: bool) -> None:
-    from assistlearn.reach import TIMEOUT
-    from assistlearn.reach.flare.installed import require_flare
-    from assistlearn.reach.flare.local import LocalNetwork
-
-    require_flare()
-    if out.exists():
-        raise SettingsError(f"{out} is there already. Remove it, or name another folder with --out.")
-    begun = time.monotonic()
-
-    def tell(words: str) -> None:
-        if not as_json:
-            say(f"[dim]{time.monotonic() - begun:5.1f} s[/]  {words}")
-
-    task = write_demo(out, rounds)
-    tell("Three organisations' tables and agent files are in " + plain(out / "data"))
-    agent_files = {name: out / "data" / f"{name}.toml" for name in ("clinic", *HELPERS)}
-    network = LocalNetwork(out, agent_files)
-    tell(f"Kits with certificates for a relay, three organisations and an admin: {plain(out / 'kits')}")
-    with network:
-        tell("The relay and three sites run, each in its own processes: " + _pids(network))
-        tell("Training: " + command("train", task))
-        run = new_run([task], None, out / "run")
-        train_run(run, quiet=as_json, timeout=TIMEOUT)
-        if not as_json:
-            show_result(run)
-        tell("Predicting patients without a diagnosis: " + command("predict", out / "run"))
-        facts = predicted(run.path, out / "data" / "new-patients.csv", out / "predictions.csv", TIMEOUT, quiet=as_json)
-        if not as_json:
-            show_predicted(facts)
-    tell("Everything is stopped. Look around: " + command("show", out / "run"))
-    if as_json:
-        seconds = round(time.monotonic() - begun, 1)
-        say_json({"folder": str(out), "seconds": seconds, "predictions": facts} | outcome(run))
-
-
-def write_demo(out: Path, rounds: int) -> Path:
-    write_example(out / "data")
-    for name in HELPERS:
-        with (out / "data" / f"{name}.toml").open("a", encoding="utf-8") as file:
-            file.write(_ALLOW)
-    task = out / "task.toml"
-    helpers, purpose = json_format.dumps(list(HELPERS)), json_format.dumps(PURPOSE)
-    task.write_text(_TASK.format(purpose=purpose, helpers=helpers, rounds=rounds), encoding="utf-8")
-    return task
-
-
-def _pids(network: object) -> str:
-    processes = network.processes  # type: ignore[attr-defined]
-    return ", ".join(f"{name} {process.pid}" for name, process in processes.items())
-
-
-# ``assistlearn network found``, ``sign``, ``renew``, ``revoke``, ``members``: what the network's authority does.
-
+app = typer.Typer(no_args_is_help=True, help="Found a network and certify its members, or try one on this machine.")
 
 Folder = Annotated[Path, typer.Argument(metavar="AUTHORITY", help="The authority's folder.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The organisation's name, or the relay's host name.")]
@@ -127,6 +48,7 @@ Out = Annotated[
 ]
 
 
+@app.command()
 def found(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The network's TOML file.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for the authority.")] = Path(
@@ -153,6 +75,7 @@ def found(
     say("Then, for each: " + command("network", "sign", out, "NAME.csr"))
 
 
+@app.command()
 def sign(
     authority: Folder,
     request: Annotated[Path, typer.Argument(metavar="REQUEST", help="The request that a member has sent (.csr).")],
@@ -185,6 +108,7 @@ def sign(
     _hand_out(membership, requested[0].name, target, json)
 
 
+@app.command()
 def renew(
     authority: Folder,
     name: Name,
@@ -202,6 +126,7 @@ def renew(
     _hand_out(found.renew(opened, name), name, target, json)
 
 
+@app.command()
 def revoke(
     authority: Folder,
     name: Name,
@@ -225,27 +150,27 @@ def revoke(
     say("  " + command("site", "revoked", "KIT", found.revoked.name))
 
 
+@app.command()
 def members(authority: Folder, json: Json = False) -> None:
     """List who was certified: name, kind, until when, and when it was revoked. Needs no passphrase."""
     from assistlearn.reach.flare.provisioning.authority import Authority
 
     standings = Authority(authority).record.standings()
     if json:
-        facts = [
-            {
-                **{"name": one.signed.name, "kind": one.signed.kind, "serial": one.signed.serial},
-                **{"signed": one.signed.at, "until": one.signed.until, "revoked": one.revoked, "key": one.signed.key},
-            }
-            for one in standings
-        ]
-        say_json({"members": facts})
+        say_json({"members": [_member(one) for one in standings]})
         return
-    table = Table("name", "kind", "signed", "valid until", "revoked")
+    table = table_of(["name", "kind", "signed", "valid until", "revoked"])
     for one in standings:
         revoked = "" if one.revoked is None else f"{one.revoked:%d %B %Y}"
         days = f"{one.signed.at:%d %B %Y}", f"{one.signed.until:%d %B %Y}"
         table.add_row(plain(one.signed.name), one.signed.kind, *days, revoked)
     say_table(table)
+
+
+def _member(one: Standing) -> dict[str, Any]:
+    signed = one.signed
+    facts = {"name": signed.name, "kind": signed.kind, "serial": signed.serial, "signed": signed.at}
+    return facts | {"until": signed.until, "revoked": one.revoked, "key": signed.key}
 
 
 def _target(authority: Path, name: str, out: Path | None, force: bool, quiet: bool) -> Path:
@@ -267,18 +192,7 @@ def _hand_out(membership: Membership, name: str, path: Path, json: bool) -> None
     say("  " + command("site", "join", "KIT", path.name))
 
 
-# ``assistlearn network``: found a network and certify its members, or try one on this machine.
-
-
-app = typer.Typer(no_args_is_help=True, help="Found a network and certify its members, or try one on this machine.")
-app.command("found")(found)
-app.command("sign")(sign)
-app.command("renew")(renew)
-app.command("revoke")(revoke)
-app.command("members")(members)
-
-
-@app.command("create")
+@app.command()
 def create(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The network's TOML file.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for them.")] = Path("kits"),
@@ -305,7 +219,43 @@ def create(
     say("Then, at the relay and at every organisation: " + command("site", "start", "KIT"))
 
 
-@app.command("demo")
+def _whose(name: str, network: Network) -> str:
+    organisation, _, admin = name.rpartition("/")
+    if name == "relay":
+        return f"the relay, {plain(network.relay)}"
+    if admin == "admin":
+        return f"{plain(organisation or network.all_initiators[0])}, who starts runs with it"
+    return f"organisation {plain(name)}"
+
+
+# ``assistlearn network demo``: a relay and three sites on this machine, from kits to predictions.
+
+
+PURPOSE = "try assistlearn on one machine"
+HELPERS = ("lab", "scans")
+
+_ALLOW = f"""
+[allow]
+initiators = ["clinic"]
+purpose = "{PURPOSE}"
+max_runs = 100
+"""
+
+_TASK = """\
+# What to train, with whom. Paths are relative to this file.
+run = "demo"
+purpose = {purpose}
+site = "kits/clinic"
+agent = "data/clinic.toml"
+helpers = {helpers}
+
+[training]
+method = "ascii"
+rounds = {rounds}
+"""
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for all files.")] = Path(
         "network-demo"
@@ -314,13 +264,48 @@ def demo(
     json: Json = False,
 ) -> None:
     """Try a network on this machine: start a relay and three sites, train, predict, and stop everything."""
-    run_demo(out, rounds, json)
+    from assistlearn.reach import TIMEOUT
+    from assistlearn.reach.flare.installed import require_flare
+    from assistlearn.reach.flare.local import LocalNetwork
+
+    require_flare()
+    if out.exists():
+        raise SettingsError(f"{out} is there already. Remove it, or name another folder with --out.")
+    begun = time.monotonic()
+
+    def tell(words: str) -> None:
+        if not json:
+            say(f"[dim]{time.monotonic() - begun:5.1f} s[/]  {words}")
+
+    task = write_demo(out, rounds)
+    tell("Three organisations' tables and agent files are in " + plain(out / "data"))
+    agent_files = {name: out / "data" / f"{name}.toml" for name in ("clinic", *HELPERS)}
+    network = LocalNetwork(out, agent_files)
+    tell(f"Kits with certificates for a relay, three organisations and an admin: {plain(out / 'kits')}")
+    with network:
+        processes = ", ".join(f"{name} {each.pid}" for name, each in network.processes.items())
+        tell("The relay and three sites run, each in its own processes: " + processes)
+        tell("Training: " + command("train", task))
+        run = new_run([task], None, out / "run")
+        train_run(run, quiet=json, timeout=TIMEOUT)
+        if not json:
+            show_result(run)
+        tell("Predicting patients without a diagnosis: " + command("predict", out / "run"))
+        facts = predicted(run.path, out / "data" / "new-patients.csv", out / "predictions.csv", TIMEOUT, quiet=json)
+        if not json:
+            show_predicted(facts)
+    tell("Everything is stopped. Look around: " + command("show", out / "run"))
+    if json:
+        seconds = round(time.monotonic() - begun, 1)
+        say_json({"folder": str(out), "seconds": seconds, "predictions": facts} | outcome(run))
 
 
-def _whose(name: str, network: Network) -> str:
-    organisation, _, admin = name.rpartition("/")
-    if name == "relay":
-        return f"the relay, {plain(network.relay)}"
-    if admin == "admin":
-        return f"{plain(organisation or network.all_initiators[0])}, who starts runs with it"
-    return f"organisation {plain(name)}"
+def write_demo(out: Path, rounds: int) -> Path:
+    write_example(out / "data")
+    for name in HELPERS:
+        with (out / "data" / f"{name}.toml").open("a", encoding="utf-8") as file:
+            file.write(_ALLOW)
+    task = out / "task.toml"
+    helpers, purpose = json_format.dumps(list(HELPERS)), json_format.dumps(PURPOSE)
+    task.write_text(_TASK.format(purpose=purpose, helpers=helpers, rounds=rounds), encoding="utf-8")
+    return task

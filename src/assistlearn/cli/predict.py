@@ -24,58 +24,6 @@ if TYPE_CHECKING:
     from assistlearn.tables.sources.source import Source
 
 
-# Read the file with the ids to predict, in the same way as agents' tables. Errors name the place in the file.
-
-
-def ids_in(file: Path, folder: RunFolder) -> pl.Series:
-    """Return the ids in a file; raise an error if an id is missing or occurs twice."""
-    from assistlearn.agent.file import load_description
-    from assistlearn.alignment import Ids, join_ids
-
-    settings = folder.settings()
-    description = load_description(settings.files[settings.initiator])
-    names = description.id
-    source = _source(file, names, description.reading)
-    there = source.names()
-    for name in names:
-        if name not in there:
-            raise TableError(
-                f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
-                f"{', '.join(map(repr, there))}. Rename the column with the ids to {name!r}, in the first line of the "
-                "file."
-            )
-    frame = source.read(names, names)
-    ids = frame[names[0]] if len(names) == 1 else join_ids([frame[name] for name in names], str(file))
-    Ids(ids, str(file))
-    return ids
-
-
-def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
-    from assistlearn.tables.sources.csv import CsvFile, CsvSource
-    from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource
-
-    if file.is_dir():
-        raise TableError(f"{file} is a folder. Name a file with ids: CSV or Parquet.")
-    if not file.is_file():
-        raise TableError(f"{file}: there is no such file.")
-    if file.suffix.lower() == ".parquet":
-        return ParquetSource([ParquetFile(str(file), str(file))], str(file), limits)
-    return CsvSource(CsvFile(file, _separator(file, names), str(file)), limits=limits)
-
-
-def _separator(file: Path, names: Sequence[str]) -> str:
-    """Return the separator with which the header has the id columns; a comma if there is none."""
-    with file.open("rb") as opened:
-        header = opened.readline(2**16).decode(errors="replace").strip("\ufeff\r\n")
-    for sign in ",;\t|":
-        if set(names) <= {name.strip('"') for name in header.split(sign)}:
-            return sign
-    return ","
-
-
-# ``assistlearn predict``: the agents' votes on samples, added up.
-
-
 OWN_COLUMNS = ("prediction", "agents", "absent")
 """Columns of the file besides ids and probabilities."""
 
@@ -173,6 +121,52 @@ def predicted(
     return _facts(out, prediction) | {"without": list(without), "trained_on": _trained_on(folder, rows, own)}
 
 
+def ids_in(file: Path, folder: RunFolder) -> pl.Series:
+    """Return the ids in a file; raise an error if an id is missing or occurs twice."""
+    from assistlearn.agent.file import load_description
+    from assistlearn.alignment import Ids, join_ids
+
+    settings = folder.settings()
+    description = load_description(settings.files[settings.initiator])
+    names = description.id
+    source = _source(file, names, description.reading)
+    there = source.names()
+    for name in names:
+        if name not in there:
+            raise TableError(
+                f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
+                f"{', '.join(map(repr, there))}. Rename the column with the ids to {name!r}, in the first line of the "
+                "file."
+            )
+    frame = source.read(names, names)
+    ids = frame[names[0]] if len(names) == 1 else join_ids([frame[name] for name in names], str(file))
+    Ids(ids, str(file))
+    return ids
+
+
+def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
+    from assistlearn.tables.sources.csv import CsvFile, CsvSource
+    from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource
+
+    if file.is_dir():
+        raise TableError(f"{file} is a folder. Name a file with ids: CSV or Parquet.")
+    if not file.is_file():
+        raise TableError(f"{file}: there is no such file.")
+    if file.suffix.lower() == ".parquet":
+        return ParquetSource([ParquetFile(str(file), str(file))], str(file), limits)
+    return CsvSource(CsvFile(file, _separator(file, names), str(file)), limits=limits)
+
+
+def _separator(file: Path, names: Sequence[str]) -> str:
+    """Return the separator with which the header has the id columns; a comma if there is none."""
+    with file.open("rb") as opened:
+        header = opened.readline(2**16).decode(errors="replace").strip("\ufeff\r\n")
+    for sign in ",;\t|":
+        if set(names) <= {name.strip('"') for name in header.split(sign)}:
+            return sign
+    return ","
+
+
 def _reasons(prediction: Prediction) -> str:
     return " ".join(f"{name}: {why}" for name, why in prediction.absent.items())
 
@@ -214,8 +208,8 @@ def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Pre
     columns["prediction"] = pl.Series(prediction.labels, strict=False)
     for position, name in enumerate(prediction.classes):
         columns[f"probability of {name}"] = pl.Series(prediction.probabilities[:, position]).set(unknown, None)
-    voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks)
-    columns["agents"] = _with_shares([names or None for names in voters], prediction)
+    voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) or None for row in masks)
+    columns["agents"] = [BY_SHARES if alone else who for who, alone in zip(voters, prediction.by_shares, strict=True)]
     columns["absent"] = pl.Series([" ".join(prediction.absent) or None] * len(asked), dtype=pl.String)
     write_bytes(out, as_csv(columns).encode())
 
@@ -242,10 +236,6 @@ def as_csv(columns: Mapping[str, Any]) -> str:
 
     named = zip(harmless(pl.Series(list(columns))), pl.DataFrame(columns), strict=True)
     return pl.DataFrame({name: harmless(values) for name, values in named}).write_csv()
-
-
-def _with_shares(voters: list[str | None], prediction: Prediction) -> list[str | None]:
-    return [BY_SHARES if alone else names for names, alone in zip(voters, prediction.by_shares, strict=True)]
 
 
 def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -59,44 +58,23 @@ class _Bar:
         self.progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.progress.stop()
 
 
 class CountingBar(_Bar):
-    """A bar that counts pieces of work.
-
-    Parameters
-    ----------
-    quiet : bool
-        Show nothing.
-    total : int
-        How many pieces there are.
-    console : Console, optional
-        Where to show it.
-    """
+    """A bar that counts ``total`` pieces of work."""
 
     def __init__(self, quiet: bool, total: int, console: Console | None = None) -> None:
         super().__init__(quiet, console)
         self._work = self.progress.add_task("", total=total, note="")
 
     def count(self, words: str) -> None:
-        """Count one more piece as done, and show these words about it."""
         self.progress.update(self._work, advance=1, description=plain(words))
 
 
 class AskingBar(_Bar):
-    """A bar that counts samples, for one agent after the other, while they are matched or votes are asked for.
-
-    Parameters
-    ----------
-    quiet : bool
-        Show nothing.
-    console : Console, optional
-        Where to show it.
-    """
+    """A bar that counts samples, for one agent after the other, while they are matched or votes are asked for."""
 
     def __init__(self, quiet: bool, console: Console | None = None) -> None:
         super().__init__(quiet, console)
@@ -134,17 +112,7 @@ class AskingBar(_Bar):
 
 
 class TrainingBar(AskingBar):
-    """A bar that first counts samples and then turns. It shows how good each model is, and how good all are together.
-
-    Parameters
-    ----------
-    settings : RunSettings
-        The settings of the run.
-    quiet : bool
-        Show nothing.
-    console : Console, optional
-        Where to show it.
-    """
+    """A bar that first counts samples and then turns, and shows how good each model is, and all together."""
 
     def __init__(self, settings: RunSettings, quiet: bool, console: Console | None = None) -> None:
         super().__init__(quiet, console)

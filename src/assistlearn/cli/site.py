@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,12 +18,19 @@ if TYPE_CHECKING:
     from assistlearn.reach.flare.site.health import Health
 
 
-# ``assistlearn site request``, ``join``, ``revoked``: a member's key, its certificate, and the revoked ones.
-
+app = typer.Typer(no_args_is_help=True, help="Join a network; run or check an organisation's site, or the relay.")
 
 Kit = Annotated[Path, typer.Argument(metavar="KIT", help="The kit's folder.")]
+AgentFile = Annotated[
+    Path | None,
+    typer.Option("--agent", metavar="FILE", help="The organisation's agent file.", show_default="KIT/agent.toml"),
+]
+
+LAST_WORDS = 2.0
+"""Seconds to wait at the end for a screen that accepts no output."""
 
 
+@app.command()
 def request(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The organisation's name, or the relay's host name.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="KIT", help="The folder that becomes the kit.")] = Path(
@@ -49,6 +57,7 @@ def request(
     say("When the answer has come: " + command("site", "join", out, f"{name}.member"))
 
 
+@app.command()
 def join(
     kit: Kit,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What the authority has sent (.member).")],
@@ -74,6 +83,7 @@ def join(
     say("Next: " + command("site", "check", kit))
 
 
+@app.command()
 def revoked(
     kit: Kit,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The authority's list (revoked.crl).")],
@@ -100,27 +110,9 @@ def revoked(
     say(known + ("." if new else ", which was there already."))
 
 
-# ``assistlearn site``: an organisation's place in a network, and the relay.
-
-
-app = typer.Typer(no_args_is_help=True, help="Join a network; run or check an organisation's site, or the relay.")
-app.command("request")(request)
-app.command("join")(join)
-app.command("revoked")(revoked)
-
-Folder = Annotated[Path, typer.Argument(metavar="KIT", help="The startup kit's folder.")]
-AgentFile = Annotated[
-    Path | None,
-    typer.Option("--agent", metavar="FILE", help="The organisation's agent file.", show_default="KIT/agent.toml"),
-]
-
-LAST_WORDS = 2.0
-"""Seconds to wait at the end for a screen that accepts no output."""
-
-
-@app.command("start")
+@app.command()
 def start(
-    kit: Folder = Path(),
+    kit: Kit = Path(),
     agent: AgentFile = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", metavar="", help="Log to the file only, not to the screen.")
@@ -150,14 +142,12 @@ def start(
     screen.close(LAST_WORDS)
 
 
-@app.command("check")
-def check(kit: Folder = Path(), agent: AgentFile = None, json: Json = False) -> None:
+@app.command()
+def check(kit: Kit = Path(), agent: AgentFile = None, json: Json = False) -> None:
     """Check a kit, its certificates, the relay, the clocks and the table. Nothing is shared.
 
     To see what would leave the organisation: assistlearn check KIT/agent.toml
     """
-    from dataclasses import asdict
-
     from assistlearn.reach.flare.provisioning.kit import load_kit
     from assistlearn.reach.flare.site.findings import check_site
 
@@ -178,8 +168,8 @@ def check(kit: Folder = Path(), agent: AgentFile = None, json: Json = False) -> 
         raise typer.Exit(3 if wrong <= {"relay", "clocks"} else 2)
 
 
-@app.command("status")
-def status(kit: Folder = Path(), json: Json = False) -> None:
+@app.command()
+def status(kit: Kit = Path(), json: Json = False) -> None:
     """Say whether the site or relay of this kit runs and is connected. Exit code 0 if so, 3 if not."""
     from assistlearn.reach.flare.provisioning.kit import load_kit
     from assistlearn.reach.flare.site.health import found
@@ -193,12 +183,12 @@ def status(kit: Folder = Path(), json: Json = False) -> None:
         mark = "[green]ok[/]  " if well else "[red]wrong[/]"
         say(f"{mark} {_title(asked.kind)} [bold]{plain(asked.name)}[/]: {plain(words)}")
         if health is not None:
-            _say_more(health)
+            _show_health(health)
     if not well:
         raise typer.Exit(3)
 
 
-def _say_more(health: Health) -> None:
+def _show_health(health: Health) -> None:
     say(f"  process {health.pid}, since {health.since:%d %B %Y %H:%M:%S} UTC")
     say(f"  FLARE's process {health.flare or '-'}, started {counted(health.starts, 'time')}")
     say(f"  jobs: {', '.join(health.jobs) or 'none'}")

@@ -354,7 +354,7 @@ class Ledger:
             self._catch_up(file)
             now = self._clock().isoformat(timespec="milliseconds")
             amount = None if claim is None else self._granted(claim, peer, run, type, digest, now[:10])
-            entry = _entry(
+            entry = made(
                 {
                     "number": self._chain.number + 1,
                     "time": now,
@@ -372,7 +372,7 @@ class Ledger:
                     "previous": self._chain.last,
                 }
             )
-            line = _line(_facts(entry))
+            line = line_of(entry)
             later = not lasting and direction == "received" and self._headed == self._chain.number
             with _undone_on_error(self.path, self._chain.size):
                 file.write(line)
@@ -478,7 +478,7 @@ def _undone_on_error(path: Path, size: int) -> Iterator[None]:
 
 def read(path: Path) -> Iterator[Entry]:
     for number, line in _lines(path):
-        yield _entry_on(line, f"{path}, line {number}")
+        yield entry_on(line, f"{path}, line {number}")
 
 
 def verify(path: Path) -> int:
@@ -539,7 +539,7 @@ def has_entry(path: Path, place: Place) -> bool:
     with path.open("rb") as file:
         file.seek(place.start)
         try:
-            entry = _entry_on(file.readline(), f"{path}, entry {place.number}")
+            entry = entry_on(file.readline(), f"{path}, entry {place.number}")
         except LedgerError:
             return False
     return (entry.number, entry.hash) == (place.number, place.hash)
@@ -614,7 +614,7 @@ class Chain:
 
     def follow(self, line: bytes, where: str) -> Entry:
         """Add the next line of the file, and return its entry; raise an error if it does not belong there."""
-        entry = _entry_on(line, where)
+        entry = entry_on(line, where)
         if entry.number != self.number + 1 or entry.previous != self.last:
             raise LedgerError(
                 f"{where}: entry {entry.number} does not follow the one before. Entries were removed, added or moved."
@@ -632,7 +632,7 @@ class Chain:
         self.tally.take(entry)
 
 
-def _entry(facts: dict[str, Any]) -> Entry:
+def made(facts: dict[str, Any]) -> Entry:
     known = {name: value for name, value in facts.items() if value is not None}
     return Entry(**known, hash=_hash(known))
 
@@ -646,7 +646,7 @@ _as_written = json.JSONEncoder(ensure_ascii=False)
 _sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
-def _entry_on(line: bytes, where: str) -> Entry:
+def entry_on(line: bytes, where: str) -> Entry:
     """Return the entry on a line, unverified."""
     try:
         entry = Entry(**json.loads(line.decode()))
@@ -664,6 +664,10 @@ def _check_unchanged(entry: Entry, line: bytes, where: str) -> None:
     del facts["hash"]
     if not same or _hash(facts) != entry.hash:
         raise LedgerError(f"{where}: entry {entry.number} was changed after it was written.")
+
+
+def line_of(entry: Entry) -> bytes:
+    return _line(_facts(entry))
 
 
 def _facts(entry: Entry) -> dict[str, Any]:
@@ -794,7 +798,7 @@ def chain_from_checkpoint(ledger: Path) -> Chain:
         line = file.readline()
     where = f"{ledger}, entry {checkpoint.number}"
     try:
-        entry = _entry_on(line, where)
+        entry = entry_on(line, where)
         _check_unchanged(entry, line, where)
         if (entry.number, entry.hash) != (checkpoint.number, checkpoint.hash):
             raise LedgerError(f"{where} is not the entry that the checkpoint names.")
