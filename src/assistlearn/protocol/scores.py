@@ -35,6 +35,187 @@ from assistlearn.protocol.arrays import (
 )
 from assistlearn.types import Codes, Floats
 
+# Rewards, and answers for hold-out samples, as they travel: bits, class codes, or quantised scores.
+
+
+MOST_CODED_BITS = 8
+"""Levels of more bits are not entropy-coded: there are too many to learn how often each one comes."""
+
+
+class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="levels"):
+    """Quantised numbers: whole levels times a scale.
+
+    If they are entropy-coded, they come class by class (:func:`code_scores`); otherwise sample by sample, with ``bits``
+    bits each.
+    """
+
+    n: int
+    bits: int
+    scale: float
+    coded: bool
+    data: bytes
+
+
+PackedReward: TypeAlias = Bits | Levels
+
+PackedHoldout: TypeAlias = ClassCodes | Levels
+
+
+def pack_reward(reward: Reward, codes: Codes) -> PackedReward:
+    """Return a reward in its smaller form. Its owner packs it once; all others pass it on unchanged.
+
+    ``codes`` are the labels of its samples. The reader has them, too, so that scores need fewer bits.
+    """
+    return (
+        pack_levels(reward.levels, reward.bits, reward.scale, codes)
+        if isinstance(reward, SoftReward)
+        else pack_bits(reward)
+    )
+
+
+def unpack_reward(packed: PackedReward, codes: Codes, n_classes: int) -> Reward:
+    """Return the reward on samples with these labels: bits, or scores (one with two classes, else one per class)."""
+    if isinstance(packed, Bits):
+        return unpack_bits(packed, len(codes))
+    n_scores = 1 if n_classes == 2 else n_classes
+    return _unpack(packed, len(codes), n_scores, codes)
+
+
+def pack_holdout(answer: HoldoutAnswer, n_classes: int) -> PackedHoldout:
+    """Return answers for hold-out samples; an abstention travels as one code more than there are classes."""
+    if isinstance(answer, SoftReward):
+        return pack_levels(answer.levels, answer.bits, answer.scale)
+    return pack_codes(np.where(answer == ABSTAINS, n_classes, answer), n_classes + 1)
+
+
+def unpack_holdout(packed: PackedHoldout | None, n: int, n_classes: int) -> HoldoutAnswer | None:
+    if packed is None:
+        return None
+    if isinstance(packed, Levels):
+        return unpack_votes(packed, n, n_classes)
+    codes: Codes = unpack_codes(packed, n, n_classes + 1)
+    codes[codes == n_classes] = ABSTAINS
+    return codes
+
+
+def unpack_votes(packed: Levels, n: int, n_classes: int) -> SoftReward:
+    """Return an agent's votes on ``n`` samples: one level each with two classes, else one for each class."""
+    return _unpack(packed, n, 1 if n_classes == 2 else n_classes, None)
+
+
+def loudness(said: Reward | HoldoutAnswer, model_weight: float) -> float:
+    """Return the size of the loudest vote of a kept model on any sample.
+
+    >>> loudness(SoftReward(np.array([-100, 50], np.int8), scale=0.02, bits=8), model_weight=3.0)
+    6.0
+    """
+    if not isinstance(said, SoftReward):
+        return abs(model_weight)
+    return abs(model_weight) * said.loudest()
+
+
+def _unpack(packed: Levels, n: int, n_scores: int, truth: Codes | None) -> SoftReward:
+    if packed.bits not in DTYPES:
+        raise ProtocolError(f"Quantised numbers have {sorted(DTYPES)} bits, not {packed.bits}.")
+    levels, scale = unpack_levels(packed, n * n_scores, packed.bits, n_scores, truth)
+    if not scale > 0.0:
+        raise ProtocolError(f"The scale {scale} of quantised numbers is not positive.")
+    if n_scores == 1:
+        return SoftReward(levels, scale, packed.bits)
+    kind = ScoreVectors if n_scores > 2 else SoftReward
+    return kind(levels.reshape(n, n_scores), scale, packed.bits)
+
+
+# Quantised scores: a fixed number of bits each, or entropy-coded.
+
+
+def pack_levels(levels: NDArray[Any], bits: int, scale: float, truth: Codes | None = None) -> Levels:
+    """Return quantised numbers, a row per sample, in their smaller form; up to 8 bits may be entropy-coded.
+
+    With ``truth``, the samples' classes, which the receiver has, too, a row of several scores has one for each class,
+    the true class first.
+
+    >>> levels, scale = unpack_levels(pack_levels(np.array([-3, 127, 0], np.int8), 8, 0.5), 3, 8)
+    >>> levels.tolist(), scale
+    ([-3, 127, 0], 0.5)
+    """
+    n = levels.size
+    if bits <= MOST_CODED_BITS and n:
+        rows = levels.reshape(len(levels), -1)
+        ordered = rows if truth is None or rows.shape[1] == 1 else in_order(rows, truth)
+        most = largest_level(bits)
+        writer = Writer((ordered.T.astype(np.int32) + most).reshape(-1))
+        code_scores(writer, (rows.shape[0], rows.shape[1]), 2 * most + 1, scale, truth)
+        if len(coded := writer.written()) < _plain_bytes(n, bits):
+            return Levels(n, bits, scale, True, coded)
+    return plain_levels(levels, bits, scale)
+
+
+def plain_levels(levels: NDArray[Any], bits: int, scale: float) -> Levels:
+    """Return quantised numbers with a fixed number of bits each, whether that is smaller or not."""
+    flat = np.ascontiguousarray(levels).reshape(-1)
+    return Levels(len(flat), bits, scale, False, _plain(flat, bits))
+
+
+def unpack_levels(
+    levels: Levels, n: int, bits: int, n_scores: int = 1, truth: Codes | None = None
+) -> tuple[NDArray[Any], float]:
+    """Return the levels, one after another, and their scale.
+
+    There must be ``n`` levels of ``bits`` bits each. ``n_scores`` is how many scores each sample has. ``truth`` must be
+    the same as when the levels were packed.
+    """
+    check_number("levels", levels.n, n)
+    check_number("bits", levels.bits, bits)
+    if not (math.isfinite(levels.scale) and levels.scale >= 0.0):
+        raise ProtocolError(f"The scale {levels.scale} of quantised numbers is not a finite number of at least zero.")
+    if levels.coded:
+        return _decoded(levels, n_scores, truth), levels.scale
+    check_number("bytes", len(levels.data), _plain_bytes(n, bits))
+    values = _from_plain(levels.data, n, bits)
+    limit = largest_level(bits)
+    if n and int(np.abs(values.astype(np.int64)).max()) > limit:
+        raise ProtocolError(f"A level of {bits} bits lies outside -{limit} to {limit}.")
+    return values, levels.scale
+
+
+def _decoded(levels: Levels, n_scores: int, truth: Codes | None) -> NDArray[Any]:
+    if levels.n < 1 or levels.bits > MOST_CODED_BITS:
+        raise ProtocolError(f"{levels.n} levels of {levels.bits} bits must be sent plain, not entropy-coded.")
+    check_smaller(len(levels.data), levels.n, _plain_bytes(levels.n, levels.bits))
+    most = largest_level(levels.bits)
+    reader = Reader(levels.data)
+    said = code_scores(reader, (levels.n // n_scores, n_scores), 2 * most + 1, levels.scale, truth)
+    reader.close()
+    rows = (said.T.astype(np.int16) - most).astype(DTYPES[levels.bits])
+    if truth is not None and n_scores > 1:
+        rows = truth_first(rows, truth)
+    return rows.reshape(-1)
+
+
+def _plain_bytes(n: int, bits: int) -> int:
+    return (n * bits + 7) // 8
+
+
+def _plain(flat: NDArray[Any], bits: int) -> bytes:
+    """Return levels in ``bits`` bits each: whole bytes, least significant first, or a few bits of a byte."""
+    if bits >= 8:
+        return flat.astype(np.dtype(DTYPES[bits]).newbyteorder("<")).tobytes()
+    raised = (flat.astype(np.int64) + 2 ** (bits - 1)).astype(np.uint8)
+    return np.packbits(np.unpackbits(raised[:, np.newaxis], axis=1)[:, -bits:]).tobytes()
+
+
+def _from_plain(data: bytes, n: int, bits: int) -> NDArray[Any]:
+    if bits >= 8:
+        return np.frombuffer(data, np.dtype(DTYPES[bits]).newbyteorder("<")).astype(DTYPES[bits])
+    every = np.unpackbits(np.frombuffer(data, np.uint8))
+    if every[n * bits :].any():
+        raise ProtocolError(f"The bits beyond the {n} levels are not zero.")
+    raised = np.packbits(every[: n * bits].reshape(n, bits), axis=1)[:, 0] >> (8 - bits)
+    out: NDArray[Any] = (raised.astype(np.int64) - 2 ** (bits - 1)).astype(DTYPES[bits])
+    return out
+
+
 # How likely each level of a score is, given what both sides know: the shares that score vectors are coded with.
 #
 # Scores are coded class by class: the scores of all samples for one class, then those for the next. Three things are
@@ -52,6 +233,7 @@ from assistlearn.types import Codes, Floats
 
 
 Places: TypeAlias = NDArray[np.int64]
+
 Small: TypeAlias = NDArray[np.uint8]
 
 TRUST = 4
@@ -83,24 +265,11 @@ CELLS = 2**20
 
 
 def code_scores(coder: Coder, shape: tuple[int, int], n_levels: int, scale: float, truth: Codes | None) -> Small:
-    """Write or read the levels of scores, counted from zero, and return them.
+    """Write or read the levels of scores, column after column, and return them, counted from zero.
 
-    Parameters
-    ----------
-    coder : Coder
-        Writes the levels, column after column, or reads them.
-    shape : tuple of int
-        The number of samples, and how many scores each has.
-    n_levels : int
-        How many levels there are.
-    scale : float
-        What one level is worth, in logarithms.
-    truth : ndarray of int, optional
-        The column of each sample's true class, where both sides know it.
-
-    Returns
-    -------
-    ndarray of shape (n_scores, n_samples)
+    ``shape`` is the number of samples, and how many scores each has; the result has a row for each score. ``scale`` is
+    what one level is worth, in logarithms. ``truth`` is the column of each sample's true class, where both sides know
+    it.
     """
     n, n_columns = shape
     said = np.empty((n_columns, n), dtype=np.uint8)
@@ -174,7 +343,7 @@ class _Column:
         contexts, which = np.unique(fine, return_inverse=True)
         rooms, places = contexts // STEPS, fine // STEPS
         of_all = 2 * (2 * STEPS + 1) * self._left
-        shares = self._shared.shares(of_all + rooms, self._even)
+        shares = self._shared.shares(of_all + rooms, self._even)  # from coarse to fine
         shares = self._rooms.shares(rooms, shares)
         shares = self._fine.fine_shares(contexts, shares)
         levels = coder.code(shares[which])
@@ -216,194 +385,3 @@ def _worth(height: float) -> int:
 def _coarse(levels: Small, n_levels: int) -> Places:
     coarse: Places = levels.astype(np.int64)
     return coarse if n_levels <= STEPS else coarse * STEPS // n_levels
-
-
-# Quantised scores as they travel: whole levels times a scale, a fixed number of bits each or entropy-coded.
-
-
-MOST_CODED_BITS = 8
-"""Levels of more bits are not entropy-coded: there are too many to learn how often each one comes."""
-
-
-class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="levels"):
-    """Quantised numbers: whole levels times a scale.
-
-    If they are entropy-coded, they come class by class (:mod:`assistlearn.protocol.scores`); otherwise sample by
-    sample, with ``bits`` bits each.
-    """
-
-    n: int
-    bits: int
-    scale: float
-    coded: bool
-    data: bytes
-
-
-def pack_levels(levels: NDArray[Any], bits: int, scale: float, truth: Codes | None = None) -> Levels:
-    """Return quantised numbers in their smaller form; entropy coding is tried for up to 8 bits.
-
-    Parameters
-    ----------
-    levels : ndarray of shape (n,) or (n, n_scores)
-        One row per sample.
-    bits : int
-        How many bits a level has.
-    scale : float
-        What one level is worth.
-    truth : ndarray of int, optional
-        The samples' true classes, which the receiver has, too. A row of several scores then has one for each class, the
-        true class first.
-
-    Examples
-    --------
-    >>> levels, scale = unpack_levels(pack_levels(np.array([-3, 127, 0], np.int8), 8, 0.5), 3, 8)
-    >>> levels.tolist(), scale
-    ([-3, 127, 0], 0.5)
-    """
-    n = levels.size
-    if bits <= MOST_CODED_BITS and n:
-        rows = levels.reshape(len(levels), -1)
-        ordered = rows if truth is None or rows.shape[1] == 1 else in_order(rows, truth)
-        most = largest_level(bits)
-        writer = Writer((ordered.T.astype(np.int32) + most).reshape(-1))
-        code_scores(writer, (rows.shape[0], rows.shape[1]), 2 * most + 1, scale, truth)
-        if len(coded := writer.written()) < _plain_bytes(n, bits):
-            return Levels(n, bits, scale, True, coded)
-    return plain_levels(levels, bits, scale)
-
-
-def plain_levels(levels: NDArray[Any], bits: int, scale: float) -> Levels:
-    """Return quantised numbers with a fixed number of bits each, whether that is smaller or not."""
-    flat = np.ascontiguousarray(levels).reshape(-1)
-    return Levels(len(flat), bits, scale, False, _plain(flat, bits))
-
-
-def unpack_levels(
-    levels: Levels, n: int, bits: int, n_scores: int = 1, truth: Codes | None = None
-) -> tuple[NDArray[Any], float]:
-    """Return the levels, one after another, and their scale.
-
-    There must be ``n`` levels of ``bits`` bits each. ``n_scores`` is how many scores each sample has. ``truth`` must be
-    the same as when the levels were packed.
-    """
-    check_number("levels", levels.n, n)
-    check_number("bits", levels.bits, bits)
-    if not (math.isfinite(levels.scale) and levels.scale >= 0.0):
-        raise ProtocolError(f"The scale {levels.scale} of quantised numbers is not a finite number of at least zero.")
-    if levels.coded:
-        return _decoded(levels, n_scores, truth), levels.scale
-    check_number("bytes", len(levels.data), _plain_bytes(n, bits))
-    values = _from_plain(levels.data, n, bits)
-    limit = largest_level(bits)
-    if n and int(np.abs(values.astype(np.int64)).max()) > limit:
-        raise ProtocolError(f"A level of {bits} bits lies outside -{limit} to {limit}.")
-    return values, levels.scale
-
-
-def _decoded(levels: Levels, n_scores: int, truth: Codes | None) -> NDArray[Any]:
-    if levels.n < 1 or levels.bits > MOST_CODED_BITS:
-        raise ProtocolError(f"{levels.n} levels of {levels.bits} bits must be sent plain, not entropy-coded.")
-    check_smaller(len(levels.data), levels.n, _plain_bytes(levels.n, levels.bits))
-    most = largest_level(levels.bits)
-    reader = Reader(levels.data)
-    said = code_scores(reader, (levels.n // n_scores, n_scores), 2 * most + 1, levels.scale, truth)
-    reader.close()
-    rows = (said.T.astype(np.int16) - most).astype(DTYPES[levels.bits])
-    if truth is not None and n_scores > 1:
-        rows = truth_first(rows, truth)
-    return rows.reshape(-1)
-
-
-def _plain_bytes(n: int, bits: int) -> int:
-    return (n * bits + 7) // 8
-
-
-def _plain(flat: NDArray[Any], bits: int) -> bytes:
-    """Return levels in ``bits`` bits each: whole bytes, least significant first, or a few bits of a byte."""
-    if bits >= 8:
-        return flat.astype(np.dtype(DTYPES[bits]).newbyteorder("<")).tobytes()
-    told = (flat.astype(np.int64) + 2 ** (bits - 1)).astype(np.uint8)
-    return np.packbits(np.unpackbits(told[:, np.newaxis], axis=1)[:, -bits:]).tobytes()
-
-
-def _from_plain(data: bytes, n: int, bits: int) -> NDArray[Any]:
-    if bits >= 8:
-        return np.frombuffer(data, np.dtype(DTYPES[bits]).newbyteorder("<")).astype(DTYPES[bits])
-    every = np.unpackbits(np.frombuffer(data, np.uint8))
-    if every[n * bits :].any():
-        raise ProtocolError(f"The bits beyond the {n} levels are not zero.")
-    told = np.packbits(every[: n * bits].reshape(n, bits), axis=1)[:, 0] >> (8 - bits)
-    out: NDArray[Any] = (told.astype(np.int64) - 2 ** (bits - 1)).astype(DTYPES[bits])
-    return out
-
-
-# Rewards, and answers for hold-out samples, as they travel: bits, class codes, or quantised scores.
-
-
-PackedReward: TypeAlias = Bits | Levels
-PackedHoldout: TypeAlias = ClassCodes | Levels
-
-
-def pack_reward(reward: Reward, codes: Codes) -> PackedReward:
-    """Return a reward in its smaller form. Its owner packs it once; all others pass it on unchanged.
-
-    ``codes`` are the labels of its samples. The reader has them, too, so that scores need fewer bits.
-    """
-    return (
-        pack_levels(reward.levels, reward.bits, reward.scale, codes)
-        if isinstance(reward, SoftReward)
-        else pack_bits(reward)
-    )
-
-
-def unpack_reward(packed: PackedReward, codes: Codes, n_classes: int) -> Reward:
-    """Return the reward on samples with these labels: bits, or scores (one with two classes, else one per class)."""
-    if isinstance(packed, Bits):
-        return unpack_bits(packed, len(codes))
-    n_scores = 1 if n_classes == 2 else n_classes
-    return _unpack(packed, len(codes), n_scores, codes)
-
-
-def pack_holdout(answer: HoldoutAnswer, n_classes: int) -> PackedHoldout:
-    """Return answers for hold-out samples; an abstention travels as one code more than there are classes."""
-    if isinstance(answer, SoftReward):
-        return pack_levels(answer.levels, answer.bits, answer.scale)
-    return pack_codes(np.where(answer == ABSTAINS, n_classes, answer), n_classes + 1)
-
-
-def unpack_holdout(packed: PackedHoldout | None, n: int, n_classes: int) -> HoldoutAnswer | None:
-    if packed is None:
-        return None
-    if isinstance(packed, Levels):
-        return unpack_votes(packed, n, n_classes)
-    codes: Codes = unpack_codes(packed, n, n_classes + 1)
-    codes[codes == n_classes] = ABSTAINS
-    return codes
-
-
-def unpack_votes(packed: Levels, n: int, n_classes: int) -> SoftReward:
-    """Return an agent's votes on ``n`` samples: one level each with two classes, else one for each class."""
-    return _unpack(packed, n, 1 if n_classes == 2 else n_classes, None)
-
-
-def loudness(said: Reward | HoldoutAnswer, model_weight: float) -> float:
-    """Return the size of the loudest vote of a kept model on any sample.
-
-    >>> loudness(SoftReward(np.array([-100, 50], np.int8), scale=0.02, bits=8), model_weight=3.0)
-    6.0
-    """
-    if not isinstance(said, SoftReward):
-        return abs(model_weight)
-    return abs(model_weight) * said.loudest()
-
-
-def _unpack(packed: Levels, n: int, n_scores: int, truth: Codes | None) -> SoftReward:
-    if packed.bits not in DTYPES:
-        raise ProtocolError(f"Quantised numbers have {sorted(DTYPES)} bits, not {packed.bits}.")
-    levels, scale = unpack_levels(packed, n * n_scores, packed.bits, n_scores, truth)
-    if not scale > 0.0:
-        raise ProtocolError(f"The scale {scale} of quantised numbers is not positive.")
-    if n_scores == 1:
-        return SoftReward(levels, scale, packed.bits)
-    kind = ScoreVectors if n_scores > 2 else SoftReward
-    return kind(levels.reshape(n, n_scores), scale, packed.bits)
