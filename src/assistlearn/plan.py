@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from assistlearn.methods.method import Method
 
 
-# A setting: its default, its explanation and its check, in one place.
-#
-# Command-line options, keys of task files and the documentation of parameters are made from these.
+# A setting. Command-line options, keys of task files and the documentation of parameters are made from these.
 
 
 LARGEST_EPSILON = 20.0
@@ -220,9 +218,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-# The plan of a run: every setting, with its default, explanation and check.
-#
-# The estimator, the command line, run folders, messages and task files are made from it.
+# The plan. The estimator, the command line, run folders, messages and task files are made from it.
 
 
 MAX_FOLDS = 100
