@@ -1,4 +1,4 @@
-"""Data protection: ``audit``, ``privacy``, ``recount`` and ``forget``."""
+"""Data protection: ``audit``, ``privacy``, ``recount``, ``forget`` and ``move``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,19 @@ import typer
 from rich.table import Table
 
 from assistlearn.cli.consent import told_in_words
-from assistlearn.cli.output import Force, Json, agreed, check_picture, plain, say, say_json, say_table, table_of
+from assistlearn.cli.output import (
+    AgentFile,
+    Force,
+    Json,
+    agreed,
+    check_picture,
+    command,
+    plain,
+    say,
+    say_json,
+    say_table,
+    table_of,
+)
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.evaluation.words import counted, size
 
@@ -151,152 +163,6 @@ def _view(totals: Sequence[dict[str, Any]], direction: str, title: str, towards:
 
 
 # ``assistlearn privacy``: what was released about a sample, compared with what the columns hold; and an attack.
-
-
-KINDS = (
-    "Rewards (was a model right?) and scores (how sure was it?) are about training samples, hold-out answers about "
-    "hold-out samples. Votes are for prediction, and count each time a sample is asked about. 'Bits as sent' are "
-    "those after compression."
-)
-LABELS = (
-    "Labels go out in one message with the weights of samples, if there are any, and with which samples are held out: "
-    "the bits as sent of labels are those of the whole message, for each training sample."
-)
-GUESSED = (
-    "What is guessed: whether a number lies above the median, whether a category is the most frequent one, which of "
-    "two values it is. In brackets the same guess without what was released; ± is the standard error over three tries. "
-    "Rank is the rank correlation with the numbers, at the largest share. Shares of fewer than ten people are left out."
-)
-NO_EPSILON = "No epsilon limits what the answers reveal about a helper's columns: the answers are not randomised."
-CLEAR = "Helpers were told the true labels, as numbers."
-BETTER = (
-    "This attack used only the labels, as they were told, and what was released. An attacker with columns of its own "
-    "guesses better. Nothing has left this machine."
-)
-
-
-def show_run(facts: dict[str, Any]) -> None:
-    from assistlearn.methods.label_private import spent_in_words
-
-    say(f"Run [bold]{plain(facts['run'])}[/] ({plain(facts['method'])}), at its initiator {plain(facts['initiator'])}.")
-    view = _released("agent")
-    for agent, releases in facts["released"].items():
-        for release in releases:
-            _add(view, (plain(agent),), release)
-    say_table(view)
-    say(KINDS)
-    say(LABELS)
-    say("A helper can compare this with what its columns hold. It then types: assistlearn privacy FILE")
-    if facts["epsilon"] is None:
-        say(CLEAR)
-    else:
-        say(
-            f"Helpers were told randomised labels: epsilon [bold]{facts['epsilon']:g}[/]. "
-            f"{spent_in_words(facts['epsilon_spent'], facts['true_labels_told'])}"
-        )
-    say(f"{NO_EPSILON} A helper can try what an attacker would learn: assistlearn privacy FILE --attack")
-
-
-def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
-    total = sum(column["bits"] for column in facts["columns"])
-    columns = counted(len(facts["columns"]), "column")
-    say(
-        f"[bold]{plain(facts['agent'])}[/]: {columns} in {facts['rows']:,} rows hold at most {total:.1f} bits about a "
-        "sample. This is the sum of their entropies; numbers with many values are put into 32 bins of equal counts."
-    )
-    if facts["runs"]:
-        view = _released("run", "initiator")
-        for run in facts["runs"]:
-            for release in run["releases"]:
-                _add(view, (plain(run["run"]), plain(run["initiator"])), release)
-        say_table(view)
-        say(KINDS)
-        for run in facts["runs"]:
-            if run["epsilon"] is not None:
-                say(f"In run {plain(run['run'])} the labels that came were randomised: epsilon {run['epsilon']:g}.")
-        _show_told(facts["told"])
-    else:
-        say("It remembers no run in which it helped.")
-    for run, bits in facts["forgotten"].items():
-        say(f"Run {plain(run)} is forgotten here. Its answers were {bits:,} bits, about all samples together.")
-    _show_limits(facts["limits"])
-    for attack in facts["attacks"] or ():
-        _show_attack(attack)
-    if facts["attacks"]:
-        say(BETTER)
-    for picture in pictures:
-        say(f"The picture: {plain(picture)}")
-
-
-def _released(*first: str) -> Table:
-    return table_of([*first, "what"], ["times", "bits", "bits as sent"], "What was released about a sample")
-
-
-def _add(view: Table, first: tuple[str, ...], release: dict[str, Any]) -> None:
-    bits = (f"{release[name]:,.1f}" for name in ("said", "sent"))
-    view.add_row(*first, release["kind"], f"{release['times']:,}", *bits)
-
-
-def _show_told(told: list[dict[str, Any]]) -> None:
-    for one in told:
-        say(
-            f"Counted person by person, because the file has a table {plain('[privacy]')}: {plain(one['initiator'])} "
-            f"was told at most {one['bits']:,.0f} bits about one person, and {one['mean_bits']:,.1f} bits on average."
-        )
-        if one["epsilon"]:
-            delta = "" if one["epsilon_at_delta"] is None else f" ({one['epsilon_at_delta']:.2f} at a delta of 1e-6)"
-            say(f"Randomised answers to it add up to epsilon [bold]{one['epsilon']:g}[/] about one person{delta}.")
-    if not any(one["epsilon"] for one in told):
-        say(f"{NO_EPSILON} Add --attack to see what an attacker would learn.")
-
-
-def _show_limits(limits: list[dict[str, Any]]) -> None:
-    if not limits:
-        say(
-            f"No limits are set. They can be set in the tables {plain('[allow]')} and {plain('[privacy]')} of the "
-            "agent file."
-        )
-        return
-    view = table_of(["initiator", "limit", "counts"], ["spent", "allowed", "left"], "What remains of the limits")
-    for row in limits:
-        numbers = (_amount(row[name]) for name in ("spent", "allowed", "left"))
-        view.add_row(plain(row["initiator"] or "each run"), row["key"], row["counts"], *numbers)
-    say_table(view)
-
-
-def _amount(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, list | tuple):
-        return plain(", ".join(value))
-    return f"{value:,g}" if value < 1e6 else f"{value:,.0f}"
-
-
-def _show_attack(attack: dict[str, Any]) -> None:
-    shares = sorted({found["share"] for column in attack["columns"] for found in column["inferred"]})
-    title = f"How well {attack['initiator']} could guess a column: AUC, 0.5 is chance, 1 is certain"
-    view = table_of(["column"], [*(f"{share:.0%} known" for share in shares), "rank"], plain(title))
-    for column in attack["columns"]:
-        by_share = {found["share"]: found for found in column["inferred"]}
-        cells = [_cell(by_share.get(share)) for share in shares] if column["what"] else ["one value"] * len(shares)
-        view.add_row(plain(column["column"]), *cells, _rank(by_share.get(max(shares, default=0.0))))
-    say_table(view)
-    votes = ", with votes as if these people had been asked for" if attack["with_votes"] else ""
-    runs = ", ".join(map(plain, attack["runs"]))
-    say(f"From the labels and what was released about {attack['people']:,} people in: {runs}{votes}.")
-    say(GUESSED)
-    for run in attack["left_out"]:
-        say(f"[yellow]Run {plain(run)} is left out:[/] the table has changed since.")
-
-
-def _cell(found: dict[str, Any] | None) -> str:
-    if found is None:
-        return "too few"
-    return f"{found['auc']:.2f}±{found['auc_error']:.2f} ({found['without']:.2f})"
-
-
-def _rank(found: dict[str, Any] | None) -> str:
-    return "" if found is None or found["rank"] is None else f"{found['rank']:.2f}"
 
 
 def privacy(
@@ -447,11 +313,157 @@ def _draw(facts: dict[str, Any], plot: Path) -> list[Path]:
     return pictures
 
 
+KINDS = (
+    "Rewards (was a model right?) and scores (how sure was it?) are about training samples, hold-out answers about "
+    "hold-out samples. Votes are for prediction, and count each time a sample is asked about. 'Bits as sent' are "
+    "those after compression."
+)
+LABELS = (
+    "Labels go out in one message with the weights of samples, if there are any, and with which samples are held out: "
+    "the bits as sent of labels are those of the whole message, for each training sample."
+)
+GUESSED = (
+    "What is guessed: whether a number lies above the median, whether a category is the most frequent one, which of "
+    "two values it is. In brackets the same guess without what was released; ± is the standard error over three tries. "
+    "Rank is the rank correlation with the numbers, at the largest share. Shares of fewer than ten people are left out."
+)
+NO_EPSILON = "No epsilon limits what the answers reveal about a helper's columns: the answers are not randomised."
+CLEAR = "Helpers were told the true labels, as numbers."
+BETTER = (
+    "This attack used only the labels, as they were told, and what was released. An attacker with columns of its own "
+    "guesses better. Nothing has left this machine."
+)
+
+
+def show_run(facts: dict[str, Any]) -> None:
+    from assistlearn.methods.label_private import spent_in_words
+
+    say(f"Run [bold]{plain(facts['run'])}[/] ({plain(facts['method'])}), at its initiator {plain(facts['initiator'])}.")
+    view = _released("agent")
+    for agent, releases in facts["released"].items():
+        for release in releases:
+            _add(view, (plain(agent),), release)
+    say_table(view)
+    say(KINDS)
+    say(LABELS)
+    say("A helper can compare this with what its columns hold. It then types: assistlearn privacy FILE")
+    if facts["epsilon"] is None:
+        say(CLEAR)
+    else:
+        say(
+            f"Helpers were told randomised labels: epsilon [bold]{facts['epsilon']:g}[/]. "
+            f"{spent_in_words(facts['epsilon_spent'], facts['true_labels_told'])}"
+        )
+    say(f"{NO_EPSILON} A helper can try what an attacker would learn: assistlearn privacy FILE --attack")
+
+
+def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
+    total = sum(column["bits"] for column in facts["columns"])
+    columns = counted(len(facts["columns"]), "column")
+    say(
+        f"[bold]{plain(facts['agent'])}[/]: {columns} in {facts['rows']:,} rows hold at most {total:.1f} bits about a "
+        "sample. This is the sum of their entropies; numbers with many values are put into 32 bins of equal counts."
+    )
+    if facts["runs"]:
+        view = _released("run", "initiator")
+        for run in facts["runs"]:
+            for release in run["releases"]:
+                _add(view, (plain(run["run"]), plain(run["initiator"])), release)
+        say_table(view)
+        say(KINDS)
+        for run in facts["runs"]:
+            if run["epsilon"] is not None:
+                say(f"In run {plain(run['run'])} the labels that came were randomised: epsilon {run['epsilon']:g}.")
+        _show_told(facts["told"])
+    else:
+        say("It remembers no run in which it helped.")
+    for run, bits in facts["forgotten"].items():
+        say(f"Run {plain(run)} is forgotten here. Its answers were {bits:,} bits, about all samples together.")
+    _show_limits(facts["limits"])
+    for attack in facts["attacks"] or ():
+        _show_attack(attack)
+    if facts["attacks"]:
+        say(BETTER)
+    for picture in pictures:
+        say(f"The picture: {plain(picture)}")
+
+
+def _released(*first: str) -> Table:
+    return table_of([*first, "what"], ["times", "bits", "bits as sent"], "What was released about a sample")
+
+
+def _add(view: Table, first: tuple[str, ...], release: dict[str, Any]) -> None:
+    bits = (f"{release[name]:,.1f}" for name in ("said", "sent"))
+    view.add_row(*first, release["kind"], f"{release['times']:,}", *bits)
+
+
+def _show_told(told: list[dict[str, Any]]) -> None:
+    for one in told:
+        say(
+            f"Counted person by person, because the file has a table {plain('[privacy]')}: {plain(one['initiator'])} "
+            f"was told at most {one['bits']:,.0f} bits about one person, and {one['mean_bits']:,.1f} bits on average."
+        )
+        if one["epsilon"]:
+            delta = "" if one["epsilon_at_delta"] is None else f" ({one['epsilon_at_delta']:.2f} at a delta of 1e-6)"
+            say(f"Randomised answers to it add up to epsilon [bold]{one['epsilon']:g}[/] about one person{delta}.")
+    if not any(one["epsilon"] for one in told):
+        say(f"{NO_EPSILON} Add --attack to see what an attacker would learn.")
+
+
+def _show_limits(limits: list[dict[str, Any]]) -> None:
+    if not limits:
+        say(
+            f"No limits are set. They can be set in the tables {plain('[allow]')} and {plain('[privacy]')} of the "
+            "agent file."
+        )
+        return
+    view = table_of(["initiator", "limit", "counts"], ["spent", "allowed", "left"], "What remains of the limits")
+    for row in limits:
+        numbers = (_amount(row[name]) for name in ("spent", "allowed", "left"))
+        view.add_row(plain(row["initiator"] or "each run"), row["key"], row["counts"], *numbers)
+    say_table(view)
+
+
+def _amount(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list | tuple):
+        return plain(", ".join(value))
+    return f"{value:,g}" if value < 1e6 else f"{value:,.0f}"
+
+
+def _show_attack(attack: dict[str, Any]) -> None:
+    shares = sorted({found["share"] for column in attack["columns"] for found in column["inferred"]})
+    title = f"How well {attack['initiator']} could guess a column: AUC, 0.5 is chance, 1 is certain"
+    view = table_of(["column"], [*(f"{share:.0%} known" for share in shares), "rank"], plain(title))
+    for column in attack["columns"]:
+        by_share = {found["share"]: found for found in column["inferred"]}
+        cells = [_guess(by_share.get(share)) for share in shares] if column["what"] else ["one value"] * len(shares)
+        view.add_row(plain(column["column"]), *cells, _rank(by_share.get(max(shares, default=0.0))))
+    say_table(view)
+    votes = ", with votes as if these people had been asked for" if attack["with_votes"] else ""
+    runs = ", ".join(map(plain, attack["runs"]))
+    say(f"From the labels and what was released about {attack['people']:,} people in: {runs}{votes}.")
+    say(GUESSED)
+    for run in attack["left_out"]:
+        say(f"[yellow]Run {plain(run)} is left out:[/] the table has changed since.")
+
+
+def _guess(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return "too few"
+    return f"{found['auc']:.2f}±{found['auc_error']:.2f} ({found['without']:.2f})"
+
+
+def _rank(found: dict[str, Any] | None) -> str:
+    return "" if found is None or found["rank"] is None else f"{found['rank']:.2f}"
+
+
 # ``assistlearn recount``: rebuild counts of what was asked and told, where the ledger or ``told/`` was lost.
 
 
 def recount(
-    agent: Annotated[Path, typer.Argument(metavar="FILE", help="The agent's TOML file.")],
+    agent: AgentFile,
     yes: Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Rebuild without a question.")] = False,
     json: Json = False,
 ) -> None:
@@ -516,8 +528,11 @@ def forget(
 
     You are asked first. Where nobody can be asked, nothing is removed without --yes.
     """
+    from assistlearn.initiator.folder import RunFolder
+
     stores = _stores(agent, run) if agent else {}
-    names, places = _concerned(stores, Path(run))
+    names = list(stores) or RunFolder(Path(run)).settings().agents
+    places = [store.folder for store in stores.values()] or [Path(run)]
     if dry_run:
         _say_what_would_go(run, names, places, json)
         return
@@ -538,15 +553,6 @@ def forget(
             )
     if absent:
         raise typer.Exit(3)
-
-
-def _concerned(stores: Mapping[str, RunStore], run: Path) -> tuple[list[str], list[Path]]:
-    """Return the agents that would forget a run, and the folders of it that are known here."""
-    from assistlearn.initiator.folder import RunFolder
-
-    if stores:
-        return list(stores), [store.folder for store in stores.values()]
-    return RunFolder(run).settings().agents, [run]
 
 
 def _say_what_would_go(run: str, names: list[str], places: list[Path], json: bool) -> None:
@@ -602,3 +608,45 @@ def _at_some(stores: Mapping[str, RunStore], run: str) -> tuple[dict[str, int], 
         except RunError as error:  # a part of it is still there
             absent[name] = str(error)
     return removed, absent, sorted(others)
+
+
+# ``assistlearn move``: tell a run where its agents' files are now.
+
+
+def move(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run, where it is now.")],
+    agent: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="An agent file, where it is now. May be given several times."),
+    ] = None,
+    site: Annotated[Path | None, typer.Option(metavar="KIT", help="Over a network: the initiator's site kit.")] = None,
+    admin: Annotated[
+        Path | None, typer.Option(metavar="KIT", help="Over a network: the initiator's admin kit.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Tell a run where its agent files are now. You do not need it if you move a project as a whole."""
+    from assistlearn.agent.file import load_description
+    from assistlearn.initiator.folder import RunFolder
+
+    folder = RunFolder(run)
+    settings = folder.settings()
+    files = {load_description(file).name: str(file.resolve()) for file in agent or []}
+    strangers = sorted(files.keys() - settings.files.keys())
+    if strangers:
+        raise SettingsError(
+            f"{plain(strangers[0])!r} has no file in this run. Those that have: {', '.join(settings.files)}."
+        )
+    kits = {name: str(kit.resolve()) for name, kit in (("site", site), ("admin", admin)) if kit is not None}
+    if kits and "kits" not in settings.places:
+        raise SettingsError(f"{run} is no run over a network: it has no kits.")
+    folder.move(files, kits)
+    now = folder.settings().files
+    missing = [name for name, path in now.items() if not Path(path).exists()]
+    if json:
+        say_json({"run": settings.run, "files": now, "missing": missing})
+        return
+    for name, path in now.items():
+        say(f"{plain(name)}: {plain(path)}" + ("" if name not in missing else " [yellow]is not there[/]"))
+    if missing:
+        say("Name what is missing: " + command("move", run, "--agent", "FILE"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistlearn.cli.output import Json, agreed, command, plain, say, say_json
+from assistlearn.cli.output import AgentFile, Json, agreed, command, plain, say, say_json
 from assistlearn.errors import RequestsError, SettingsError
 from assistlearn.evaluation.words import counted
 from assistlearn.extras import install_line
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from assistlearn.agent.consent import OwnersDesk, RequestStanding
     from assistlearn.protocol.ledger import Decision
 
-
-AgentFile = Annotated[Path, typer.Argument(metavar="FILE", help="The agent's TOML file.")]
 
 Number = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's number, or its first characters.")]
 By = Annotated[

@@ -11,7 +11,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata
@@ -270,21 +270,16 @@ def look_at_ports() -> Iterator[HealthFinding]:
 
 
 def look_at_folders() -> Iterator[HealthFinding]:
-    try:
-        temporary = Path(tempfile.gettempdir())
-    except OSError as error:
-        yield HealthFinding(
-            "Folders", "temporary", "wrong", _why(error), "Set TMPDIR to a folder that you may write to."
-        )
-        temporary = None
-    try:
-        current = Path.cwd()
-    except OSError as error:
-        yield HealthFinding(
-            "Folders", "current", "wrong", _why(error), "It was removed: change to a folder that is there."
-        )
-        current = None
-    there = [(name, folder) for name, folder in (("current", current), ("temporary", temporary)) if folder is not None]
+    places: list[tuple[str, Callable[[], object], str]] = [
+        ("temporary", tempfile.gettempdir, "Set TMPDIR to a folder that you may write to."),
+        ("current", Path.cwd, "It was removed: change to a folder that is there."),
+    ]
+    there: list[tuple[str, Path]] = []
+    for name, place, remedy in places:
+        try:
+            there.insert(0, (name, Path(str(place()))))
+        except OSError as error:
+            yield HealthFinding("Folders", name, "wrong", _why(error), remedy)
     yield from (writable(name, folder) for name, folder in there)
     yield from (_room(name, folder) for name, folder in there)
 

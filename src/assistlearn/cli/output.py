@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 KEPT = "\n\t\u200c\u200d"
 """Characters that are not printable but shown unchanged: line ends, tabs, and the joiners that some scripts need."""
 
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run.")]
+AgentFile = Annotated[Path, typer.Argument(metavar="FILE", help="The agent's TOML file.")]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object, for scripts.")]
 
 

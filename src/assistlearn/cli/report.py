@@ -19,6 +19,7 @@ from rich.table import Table
 from assistlearn.cli.output import (
     Force,
     Json,
+    RunPath,
     check_target,
     command,
     needed_by_agents,
@@ -67,7 +68,7 @@ LOST = {"accuracy": "accuracy lost without it", "loss": "loss higher without it"
 
 
 def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run.")],
+    run: RunPath,
     json: Json = False,
 ) -> None:
     """Show the result of a run: how good it is, who contributed what, why it stopped, what was exchanged."""
