@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from assistlearn.cli.engine_memory import SOON, VARIABLE
+from assistlearn.cli import BACK_SOON, MEMORY_VARIABLE
 from bench.evidence_page import put
 from bench.sources import servers
 from bench.tables import PAGE, peak_mebibytes
@@ -118,9 +118,9 @@ def measure_here(who: str, place: str) -> dict[str, Any]:
 
 def measure(who: str, place: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "bench.sources", "--one", who, place]
-    variables = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    variables = {name: value for name, value in os.environ.items() if name != MEMORY_VARIABLE}
     if who == "agent":
-        variables[VARIABLE] = SOON
+        variables[MEMORY_VARIABLE] = BACK_SOON
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=variables)
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -6,10 +6,8 @@ import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-# Every error that assistlearn raises on purpose, in one tree.
-#
-# Each says what is wrong, where (agent, column, round, file), and what to do. All of them are also the built-in error
-# that scikit-learn's users expect (``ValueError``, mostly), so that existing ``except`` clauses keep working.
+# All of them are also the built-in error that scikit-learn's users expect (``ValueError``, mostly), so that existing
+# ``except`` clauses keep working.
 
 
 class AssistLearnError(Exception):
@@ -303,7 +301,6 @@ class Problems:
             self.add(error)
 
     def add(self, error: AssistLearnError) -> None:
-        """Keep an error, and those that were found with it."""
         self.found += [error, *error.others]
         error.others = ()
 
@@ -317,9 +314,6 @@ class Problems:
 
 class AssistLearnWarning(UserWarning):
     """Something works, but probably not as the user hopes."""
-
-
-# What somebody who misspelt a word probably meant.
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
 from assistlearn.core import Contribution
 from assistlearn.errors import RunError
 from assistlearn.storage import appending
-from assistlearn.storage.file_locks import wait_for
-from assistlearn.storage.files import GrowingFile
+from assistlearn.storage.files import GrowingFile, drop_cut_line
+from assistlearn.storage.locks import wait_for
 
-# Everything that can happen in a run. Progress bars, reports and plots read these facts.
-#
-# To add a kind of fact, write a frozen dataclass that inherits from :class:`Event`. It is then written to logs and
-# read back by its name.
+# Progress bars, reports and plots read these facts. To add a kind of fact, write a frozen dataclass that inherits from
+# :class:`Event`. It is then written to logs and read back by its name.
 
 
 class StopReason(StrEnum):
@@ -328,11 +325,9 @@ class EventLog:
         self._complained = False
 
     def listen(self, listener: Callable[[Event], object]) -> None:
-        """Call ``listener`` with every fact from now on."""
         self._listeners.append(listener)
 
     def append(self, event: Event) -> None:
-        """Write a fact to the file, and tell all listeners."""
         if self._path is not None and self._path.parent.is_dir():  # a run that was forgotten has no folder any more
             facts = {"time": self._clock().isoformat(timespec="milliseconds"), "event": type(event).__name__}
             line = json.dumps(facts | asdict(event), ensure_ascii=False) + "\n"
@@ -359,20 +354,8 @@ class EventLog:
 def read(path: Path, wait: Callable[[], bool] | None = None, strict: bool = True) -> Iterator[Recorded]:
     """Yield the facts of a log: those that are written already and, with ``wait``, those that follow.
 
-    Parameters
-    ----------
-    path : path
-        The log; it has no facts yet if the file does not exist.
-    wait : callable, optional
-        Called at the end of the log: it waits a while and returns whether to look again. Without it, reading ends.
-
-    strict : bool, default=True
-        Whether to raise an error for a line that is not a fact; otherwise it is read as an ``UnknownEvent``.
-
-    Raises
-    ------
-    RunError
-        A whole line is no fact: the log was damaged.
+    ``wait`` is called at the end of the log; it waits a while and returns whether to look again. A whole line that is
+    no fact raises ``RunError``: the log was damaged. If not ``strict``, it is read as an ``UnknownEvent``.
     """
     file = GrowingFile(path)
     while True:
@@ -403,18 +386,5 @@ def _write(path: Path, line: bytes) -> None:
     """Append a line. Several processes may append at the same time: each waits until the file is free."""
     with appending(path) as file:
         wait_for(file)
-        _drop_torn_line(file)
+        drop_cut_line(file)
         file.write(line)
-
-
-def _drop_torn_line(file: BinaryIO) -> None:
-    """Cut off a last line that a crash cut short."""
-    size = file.seek(0, os.SEEK_END)
-    if size == 0:
-        return
-    file.seek(size - 1)
-    if file.read(1) == b"\n":
-        return
-    file.seek(0)
-    file.truncate(file.read().rfind(b"\n") + 1)
-    file.seek(0, os.SEEK_END)

@@ -16,19 +16,7 @@ _BOUND = re.compile(r"(>=|==|<=|<|>)\s*([\d.]+)")
 
 @dataclass(frozen=True)
 class Requirement:
-    """A package that is required.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    bounds : str
-        The versions that fit, such as ``"<3.3,>=3.2"``.
-    extra : str
-        The extra that requires it; empty if it is always required.
-    includes : tuple of str
-        Extras of the package itself that this extra includes.
-    """
+    """A package that is required: always, or by an ``extra``, which may include extras of the package itself."""
 
     name: str
     bounds: str
@@ -74,11 +62,6 @@ def install_line(extra: str) -> str:
     """Return the command that installs what an extra needs. It works in any folder.
 
     It names the packages of the extra and not the extra itself, because the package is on no index.
-
-    Parameters
-    ----------
-    extra : str
-        Its name, such as ``"web"``.
     """
     parts = [wanted for wanted in of_package() if wanted.extra == extra]
     return command(parts) if parts else f"pip install '.[{extra}]', in the folder of the source"
@@ -102,5 +85,5 @@ def _holds(version: str, sign: str, bound: str) -> bool:
 
 def _numbers(version: str) -> list[int]:
     """Return the numbers of a version up to the first part that is not a number."""
-    said = re.match(r"\d+(\.\d+)*", version)
-    return [int(part) for part in said[0].split(".")] if said else []
+    found = re.match(r"\d+(\.\d+)*", version)
+    return [int(part) for part in found[0].split(".")] if found else []

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from assistlearn.methods.method import Method
 
 
-# A setting: its default, its explanation and its check, in one place.
-#
-# Command-line options, keys of task files and the documentation of parameters are made from these.
+# A setting. Command-line options, keys of task files and the documentation of parameters are made from these.
 
 
 LARGEST_EPSILON = 20.0
@@ -123,7 +121,6 @@ def choice(default: Any, explanation: str, choices: Callable[[], Iterable[str]],
 
 
 def settings_of(kind: type) -> dict[str, Setting]:
-    """Return the settings that a dataclass has, by name."""
     found = {field.name: field.metadata.get("setting") for field in dataclasses.fields(kind)}
     return {name: known for name, known in found.items() if known is not None}
 
@@ -187,13 +184,11 @@ def at_most(most: int) -> Callable[[Any], Complaint]:
 
 
 def share_or_none(value: Any) -> Complaint:
-    """Check that a value is None or lies between zero and one."""
     right = value is None or (_is_number(value) and 0.0 < float(value) < 1.0)
     return None if right else "must be a share between 0 and 1, or None."
 
 
 def positive_up_to_one(value: Any) -> Complaint:
-    """Check that a value is above zero and at most one."""
     return None if _is_number(value) and 0.0 < float(value) <= 1.0 else "must be above 0 and at most 1."
 
 
@@ -212,7 +207,6 @@ def positive_up_to(most: float) -> Callable[[Any], Complaint]:
 
 
 def words(value: Any) -> Complaint:
-    """Check that a value is a text."""
     return None if isinstance(value, str) else "must be a text."
 
 
@@ -224,9 +218,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-# The plan of a run: every setting, with its default, explanation and check.
-#
-# The estimator, the command line, run folders, messages and task files are made from it.
+# The plan. The estimator, the command line, run folders, messages and task files are made from it.
 
 
 MAX_FOLDS = 100

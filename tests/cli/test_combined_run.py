@@ -9,20 +9,8 @@ from tests.cli.small_agents import write_agents
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
 
-OPTIONS = (
-    "--method",
-    "soft",
-    "--reward",
-    "auto",
-    "--combine",
-    "auto",
-    "--models-per-turn",
-    3,
-    "--rounds",
-    2,
-    "--holdout",
-    "none",
-)
+OPTIONS = ("--method", "soft", "--reward", "auto", "--combine", "auto")
+OPTIONS += ("--models-per-turn", 3, "--rounds", 2, "--holdout", "none")
 
 
 @pytest.fixture(scope="module")

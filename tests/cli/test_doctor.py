@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.cli import doctor as requirements
-from assistlearn.cli import doctor as surroundings
-from assistlearn.cli.doctor import fit_to_paste
+from assistlearn.cli import doctor
 from assistlearn.extras import of_package
 from tests.cli.program import assistlearn, modules_after
 
@@ -49,7 +47,7 @@ def test_it_waits_for_no_heavy_package():
 
 def test_its_dependencies_and_extras_are_those_of_the_package():
     asked = of_package()
-    findings = [*requirements.look_at_versions(asked), *requirements.look_at_extras(asked)]
+    findings = [*doctor.look_at_versions(asked), *doctor.look_at_extras(asked)]
     assert {"numpy", "scikit-learn", "polars"} <= {each.name for each in findings if each.topic == "Versions"}
     assert {"web", "flare", "duckdb"} <= {each.name for each in findings if each.topic == "Extras"}
     assert "dev" not in {each.name for each in findings}
@@ -65,7 +63,7 @@ def test_its_dependencies_and_extras_are_those_of_the_package():
     ],
 )
 def test_what_the_core_needs_is_wrong_where_it_is_missing_or_too_old(line, state, remedy):
-    [found] = list(requirements.look_at_versions(of_package([line])))[3:]
+    [found] = list(doctor.look_at_versions(of_package([line])))[3:]
     assert (found.state, found.remedy) == (state, remedy)
 
 
@@ -78,7 +76,7 @@ def test_what_the_core_needs_is_wrong_where_it_is_missing_or_too_old(line, state
     ],
 )
 def test_an_extra_that_is_missing_is_named_with_its_line_and_is_not_wrong(lines, state, remedy):
-    [found] = requirements.look_at_extras(of_package(lines))
+    [found] = doctor.look_at_extras(of_package(lines))
     assert (found.name, found.state) == ("web", state)
     assert found.remedy == remedy
 
@@ -88,14 +86,14 @@ def test_a_package_that_pip_does_not_know_is_said(monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "requires", unknown)
-    [package] = [each for each in requirements.look_at_versions(of_package()) if each.name == "assistlearn"]
+    [package] = [each for each in doctor.look_at_versions(of_package()) if each.name == "assistlearn"]
     assert package.state == "look"
 
 
 def test_a_taken_port_is_named_and_another_proposed(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        monkeypatch.setattr(surroundings, "SERVING", taken.getsockname()[1])
-        loopback, port = surroundings.look_at_ports()
+        monkeypatch.setattr(doctor, "SERVING", taken.getsockname()[1])
+        loopback, port = doctor.look_at_ports()
     assert (loopback.state, port.state) == ("ok", "look")
     assert "--port" in port.remedy
 
@@ -114,11 +112,11 @@ def test_a_machine_that_cannot_talk_to_itself_is_unwell(monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write anywhere")
 def test_a_folder_without_rights_is_wrong(tmp_path):
     tmp_path.chmod(0o500)
-    assert surroundings.writable("current", tmp_path).state == "wrong"
+    assert doctor.writable("current", tmp_path).state == "wrong"
 
 
 def test_a_folder_that_is_gone_is_wrong(tmp_path):
-    found = surroundings.writable("current", tmp_path / "gone")
+    found = doctor.writable("current", tmp_path / "gone")
     assert found.state == "wrong"
     assert str(tmp_path) not in found.says
 
@@ -126,14 +124,14 @@ def test_a_folder_that_is_gone_is_wrong(tmp_path):
 @pytest.mark.parametrize(("free", "state"), [(5e6, "wrong"), (5e8, "look"), (5e9, "ok")])
 def test_a_full_disk_is_named(monkeypatch, free, state):
     usage = type("Usage", (), {"free": free})
-    monkeypatch.setattr(surroundings.shutil, "disk_usage", lambda _: usage)
-    assert {each.state for each in surroundings.look_at_folders() if each.topic == "Disk"} == {state}
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage)
+    assert {each.state for each in doctor.look_at_folders() if each.topic == "Disk"} == {state}
 
 
 def test_every_variable_that_the_project_reads_is_known():
     read = [*(ROOT / "src").rglob("*.py"), ROOT / "docs" / "conf.py", ROOT / "Makefile"]
     names = {name for file in read for name in re.findall(r"ASSISTLEARN_[A-Z]+", file.read_text(encoding="utf-8"))}
-    found = surroundings.look_at_variables(dict.fromkeys(names, "/"))
+    found = doctor.look_at_variables(dict.fromkeys(names, "/"))
     assert names
     assert {each.name for each in found if "no variable" in each.says} == set()
 
@@ -146,7 +144,7 @@ def test_variables_are_named_without_their_values(tmp_path):
         "ASSISTLEARN_DATE": "x",
         "HOME": secret,
     }
-    found = {each.name: each for each in surroundings.look_at_variables(environment)}
+    found = {each.name: each for each in doctor.look_at_variables(environment)}
     assert {name: each.state for name, each in found.items()} == {
         "ASSISTLEARN_DATA": "ok",
         "ASSISTLEARN_DATE": "look",
@@ -155,13 +153,13 @@ def test_variables_are_named_without_their_values(tmp_path):
     assert secret not in str(found)
     assert str(tmp_path) not in str(found)
     gone = {"ASSISTLEARN_DATA": str(tmp_path / "gone")}
-    assert [each.state for each in surroundings.look_at_variables(gone)] == ["look"]
+    assert [each.state for each in doctor.look_at_variables(gone)] == ["look"]
 
 
 def test_a_clock_behind_the_packages_own_files_is_wrong():
-    now, files = surroundings.look_at_clock(time.time())
+    now, files = doctor.look_at_clock(time.time())
     assert (now.state, files.state) == ("ok", "ok")
-    behind, _ = surroundings.look_at_clock(0.0)
+    behind, _ = doctor.look_at_clock(0.0)
     assert behind.state == "wrong"
     assert "time server" in behind.remedy
 
@@ -193,4 +191,4 @@ def test_nothing_private_is_shown(monkeypatch, tmp_path):
 
 
 def test_other_names_that_begin_like_the_users_stay():
-    assert fit_to_paste("/home/janet/x /data/janet", Path("/home/jane"), "jane") == "/home/janet/x /data/janet"
+    assert doctor.fit_to_paste("/home/janet/x /data/janet", Path("/home/jane"), "jane") == "/home/janet/x /data/janet"

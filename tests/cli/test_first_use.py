@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ import polars as pl
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+from assistlearn.agent.file import parse_description
+from assistlearn.cli.begin import agent_toml
 from assistlearn.initiator.folder import RunFolder
 from assistlearn.plan import Plan
 from tests.cli.program import assistlearn
@@ -90,3 +93,35 @@ def test_files_to_fill_in_are_right_once_their_table_is_there(tmp_path, role):
     (tmp_path / "shared.key").write_text("0123456789abcdef")
     check = assistlearn("check", tmp_path / f"{role}.toml", "--json")
     assert check.json["role"] == role
+
+
+LINE = re.compile(r"# (\[[\w.]+\]|\w+ = \S.*)")
+
+
+def blocks(text: str) -> list[list[int]]:
+    """The lines that are commented out, those that stand together as one."""
+    found: list[list[int]] = []
+    for number, line in enumerate(text.splitlines()):
+        if LINE.fullmatch(line) is None or " and " in line:
+            continue
+        if found and found[-1][-1] == number - 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return found
+
+
+@pytest.mark.parametrize("role", ["initiator", "helper"])
+def test_a_file_to_start_from_is_right_with_each_of_its_commented_tables(role):
+    text = agent_toml(role, role, f"{role}.csv")
+    parse_description(tomllib.loads(text), Path("agent.toml"))
+    commented = blocks(text)
+    assert len(commented) == {"initiator": 4, "helper": 3}[role]
+    for block in commented:
+        lines = text.splitlines()
+        for number in block:
+            lines[number] = lines[number].removeprefix("# ")
+        values = tomllib.loads("\n".join(lines))
+        if values.get("features") == {"include": []}:
+            del values["learner"]  # as the file says
+        parse_description(values, Path("agent.toml"))

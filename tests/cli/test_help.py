@@ -12,38 +12,20 @@ import assistlearn as package
 from assistlearn.cli import app
 from tests.cli.program import assistlearn, modules_after
 
-COMMANDS = {
-    "init": ["--example", "--json"],
-    "check": ["--json"],
-    "worth": ["--at-least", "--loss", "--alpha", "--rounds", "--train-share", "--block", "--plot", "--json"],
-    "simulate": ["--out", "--run", "--resume", "--align", "--holdout", "--method", "--rounds", "--seed", "--json"],
-    "predict": ["--ids", "--out", "--timeout", "--allow-absent", "--require-all", "--force", "--json"],
-    "show": ["--json"],
-    "watch": ["--port", "--no-open", "--json"],
-    "audit": ["--run", "--json"],
-    "privacy": ["--run", "--attack", "--plot", "--json"],
-    "forget": ["--agent", "--yes", "--dry-run", "--json"],
-}
-
 
 def test_the_program_lists_every_command():
     help = assistlearn("--help")
     assert help.code == 0
     assert all(command.name in help.out for command in app.registered_commands)
-    assert COMMANDS.keys() <= {command.name for command in app.registered_commands}
 
 
 def test_without_a_command_it_shows_its_help():
     assert assistlearn() == assistlearn("--help")
 
 
-@pytest.mark.parametrize("command", [command.name for command in app.registered_commands])
-def test_every_command_explains_itself_and_its_options(command):
-    for flag in ("--help", "-h"):
-        help = assistlearn(command, flag)
-        assert help.code == 0
-        assert f"assistlearn {command} " in help.out
-        assert all(option in help.out for option in COMMANDS.get(command, []))
+def test_a_short_option_asks_for_the_help_of_a_command():
+    assert assistlearn("check", "-h") == assistlearn("check", "--help")
+    assert "assistlearn check " in assistlearn("check", "-h").out
 
 
 def test_the_version_is_the_packages():

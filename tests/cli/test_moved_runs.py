@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
-from tests.runs.digests import rewrite_settings
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
 
@@ -68,11 +66,3 @@ def test_a_stranger_s_file_and_kits_of_no_network_are_refused(trained, tmp_path)
         2, "'scans' has no file in this run. Those that have: clinic, lab"
     )
     assistlearn("move", run, "--site", tmp_path).failed(2, "is no run over a network")
-
-
-def test_runs_from_before_paths_were_kept_twice_are_read(trained, tmp_path):
-    copy = shutil.copytree(trained, tmp_path / "copy")
-    facts = json.loads((copy / "runs" / "first" / "settings.json").read_text())
-    del facts["beside"]
-    rewrite_settings(copy / "runs" / "first", facts)
-    assert assistlearn("move", copy / "runs" / "first", "--json").json["files"] == facts["files"]

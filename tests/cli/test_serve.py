@@ -23,7 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from assistlearn.cli.serve import _show
+from assistlearn.cli.predict import _show_service
 from tests.cli.program import assistlearn, modules_after
 from tests.cli.small_agents import NEW
 from tests.forked_agents import forked
@@ -148,7 +148,7 @@ def test_the_command_to_try_asks_a_shell_for_the_first_id_as_it_is(first, tmp_pa
     token = tmp_path / "it's a token"
     token.write_text("secret")
     own = SimpleNamespace(run=SimpleNamespace(holdings=SimpleNamespace(ids=SimpleNamespace(texts=[first]))))
-    _show({"address": "http://127.0.0.1:80", "model": "m", "token_file": str(token), "missing": {}}, own)
+    _show_service({"address": "http://127.0.0.1:80", "model": "m", "token_file": str(token), "missing": {}}, own)
     command = capsys.readouterr().out.splitlines()[-1].removeprefix("Try it: ")
     shell = f"curl() {{ printf '%s\\0' \"$@\"; }}\n{command}"
     given = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=True, cwd=tmp_path).stdout

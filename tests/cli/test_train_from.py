@@ -75,7 +75,6 @@ def test_to_forget_the_earlier_run_says_what_lives_on_and_leaves_it(grown, tmp_p
     [
         (("--from", "first", "--resume", "first"), "not both"),
         (("--kept-only", "task.toml"), "--kept-only can only be given with --from RUN"),
-        (("--rounds", "3", "task.toml"), "--rounds can only be given with --from RUN"),
         (("--from", "first", "--rounds", "0"), "--rounds 0"),
         (("--from", "first", "--without", "bank"), "--without bank: the helpers of run 'first' are ['lab']"),
         (("--from", "nowhere"), "nowhere holds no run"),

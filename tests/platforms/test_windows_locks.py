@@ -11,11 +11,14 @@ from types import ModuleType
 
 import pytest
 
-from assistlearn.storage import posix_locks, windows_locks
+from assistlearn.storage import locks
 
 HOLD = """
-import sys, {setup}
-from assistlearn.storage import {module} as locks
+import sys
+from assistlearn.storage import locks
+if sys.argv[2] == "windows":
+    from tests.platforms.test_windows_locks import played
+    locks.fcntl, sys.modules["msvcrt"] = None, played()
 file = open(sys.argv[1], "a+b")
 assert locks.take(file, alone=True)
 print(flush=True)
@@ -39,27 +42,25 @@ def played() -> ModuleType:
     return module
 
 
-@pytest.fixture
-def windows(monkeypatch):
-    monkeypatch.setitem(sys.modules, "msvcrt", played())
-    return windows_locks
+def as_on(system, monkeypatch):
+    if system == "windows":
+        monkeypatch.setitem(sys.modules, "msvcrt", played())
+        monkeypatch.setattr(locks, "fcntl", None)
 
 
-def held(path, module):
-    setup = "tests.platforms.test_windows_locks as t; sys.modules['msvcrt'] = t.played()"
-    code = HOLD.format(setup=setup if module == "windows_locks" else "os", module=module)
+def held(path, system):
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLD, str(path), system], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout.readline() == "\n"
     return process
 
 
-@pytest.mark.parametrize("module", ["posix_locks", "windows_locks"])
-def test_a_file_that_another_process_has_alone_cannot_be_taken_until_that_ends(tmp_path, windows, module):
-    locks = windows if module == "windows_locks" else posix_locks
+@pytest.mark.parametrize("system", ["unix", "windows"])
+def test_a_file_that_another_process_has_alone_cannot_be_taken_until_that_ends(tmp_path, monkeypatch, system):
+    as_on(system, monkeypatch)
     path = tmp_path / "lock"
-    with held(path, module) as process, path.open("a+b") as file:
+    with held(path, system) as process, path.open("a+b") as file:
         assert locks.taken_alone(file)
         assert not locks.take(file, alone=True)
         process.communicate("\n")
@@ -68,12 +69,13 @@ def test_a_file_that_another_process_has_alone_cannot_be_taken_until_that_ends(t
         assert locks.take(file, alone=True)
 
 
-def test_a_lock_leaves_content_and_place_of_a_file_as_they_are(tmp_path, windows):
+def test_a_lock_leaves_content_and_place_of_a_file_as_they_are(tmp_path, monkeypatch):
+    as_on("windows", monkeypatch)
     path = tmp_path / "ledger"
     path.write_bytes(b"one\n")
     with path.open("a+b") as file:
         file.seek(2)
-        windows.wait_for(file)
+        locks.wait_for(file)
         assert file.tell() == 2
         file.write(b"two\n")
     assert path.read_bytes() == b"one\ntwo\n"

@@ -13,18 +13,8 @@ from hypothesis import strategies as st
 
 from assistlearn.errors import LedgerError, RefusedError
 from assistlearn.protocol import Ledger, ledger
-from assistlearn.protocol.ledger import Claim, PeerCount, checkpoint_path, counted, followed, read, verify
+from assistlearn.protocol.ledger import Claim, PeerCount, checkpoint_path, counted, read, verify
 
-EARLIER_RELEASE = (
-    '{"number": 1, "time": "2026-01-02T03:04:05.678+00:00", "direction": "received", "peer": "clinic", "r'
-    'un": "r1", "type": "open", "bytes": 3, "digest": "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143'
-    'c0add73ff431ed", "previous": "0000000000000000000000000000000000000000000000000000000000000000", "ha'
-    'sh": "cdd6463df28d9a1b13a738ffbd9b624d61d58db672488c5fa956f618ec12f0db"}\n'
-    '{"number": 2, "time": "2026-01-02T03:04:05.678+00:00", "direction": "sent", "peer": "clinic", "run":'
-    ' "r1", "type": "opened", "bytes": 3, "digest": "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376'
-    'b0dbe685e2f3", "previous": "cdd6463df28d9a1b13a738ffbd9b624d61d58db672488c5fa956f618ec12f0db", "hash'
-    '": "d9926417c7ee1e66e5e10d29e7f3bbeb086cbabcd312031e1fa4769d96a83476"}\n'
-)
 DAY = datetime(2030, 5, 1, 12, tzinfo=UTC)
 
 
@@ -145,17 +135,6 @@ def test_a_disk_that_takes_no_checkpoint_stops_nobody(tmp_path, caplog):
     assert "cannot be written" in caplog.text
     checkpoint_path(path).rmdir()
     assert verify(path) == 25
-
-
-def test_a_ledger_of_an_earlier_release_is_whole_counts_nothing_and_is_gone_on_with(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    path.write_text(EARLIER_RELEASE)
-    last = json.loads(EARLIER_RELEASE.splitlines()[-1])
-    path.with_name("ledger.jsonl.head").write_text(f"2 {last['hash']}\n")
-    assert (verify(path), followed(path).tally.peers) == (2, {})
-    Ledger(path).record("received", "clinic", "r2", "open", b"x", Claim(1, anything))
-    assert (verify(path), followed(path).tally.of("clinic").units) == (3, {"runs": 1})
-    assert path.read_text().startswith(EARLIER_RELEASE)
 
 
 # -- what is counted --

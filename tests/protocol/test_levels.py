@@ -15,25 +15,12 @@ from assistlearn.core.quantise import ScoreVectors, quantise_vectors
 from assistlearn.core.state import in_order, truth_first
 from assistlearn.core.votes import heights
 from assistlearn.errors import ProtocolError
-from assistlearn.protocol import encode
-from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, pack_bits
+from assistlearn.protocol.arrays import pack_bits
 from assistlearn.protocol.scores import Levels, pack_levels, plain_levels, unpack_levels
 from tests.protocol.strategies import LEVEL_TYPES, SCORE_BITS, level_arrays
+from tests.protocol.test_arrays import entropy, turn_taken
 
 FAMILY = constriction.stream.model.Categorical(perfect=False)
-
-
-def entropy(values: np.ndarray) -> float:
-    """Bits of information in values drawn one by one with their own shares."""
-    shares = np.unique(values, return_counts=True)[1] / len(values)
-    return float(-len(values) * np.sum(shares * np.log2(shares)))
-
-
-def turn_taken(reward: Bits | Levels) -> bytes:
-    return encode(
-        m.TurnTaken(run="r" * 80, turn=123_456, reward=reward, model_weight=1.5, mean_reward=0.9, perfect=False)
-    )
 
 
 def said_by_a_model(n: int, n_classes: int, bits: int, seed: int = 0) -> tuple[ScoreVectors, np.ndarray]:
@@ -177,11 +164,6 @@ def test_coded_levels_cost_their_entropy_and_some_bits_for_each_level_that_is_le
     levels = np.random.default_rng(6).choice(np.arange(-3, 4), n, p=[0.5, 0.2, 0.1, 0.05, 0.05, 0.05, 0.05])
     packed = pack_levels(levels, 3, 0.1)
     assert 8 * len(packed.data) <= entropy(levels) + 7 * math.log2(n) + 64
-
-
-def test_levels_of_every_value_cost_at_most_eight_and_a_tenth():
-    levels = np.random.default_rng(4).integers(-127, 128, 100_000)
-    assert 8 * len(turn_taken(pack_levels(levels, 8, 0.1))) <= 8.1 * 100_000
 
 
 def test_the_votes_of_labels_cost_no_more_as_levels_than_as_bits():

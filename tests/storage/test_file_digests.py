@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assistlearn.errors import RunError
-from assistlearn.storage.files import NAME, FileDigests, digest_of
+from assistlearn.storage.files import DIGESTS, FileDigests, digest_of
 
 LINE = f"{digest_of(b'new')}  turns/000002/reply.msg\n"
 
@@ -14,7 +14,7 @@ LINE = f"{digest_of(b'new')}  turns/000002/reply.msg\n"
 def test_a_line_that_a_crash_cut_short_counts_for_no_file_at_all(tmp_path, length):
     kept, turn = tmp_path / "kept.json", tmp_path / "turns" / "000002" / "reply.msg"
     FileDigests(tmp_path).write({kept: b"kept"})
-    with (tmp_path / NAME).open("a") as file:
+    with (tmp_path / DIGESTS).open("a") as file:
         file.write(LINE[:length])
     names = [tmp_path / LINE[66:end] for end in range(67, len(LINE))]
     files = FileDigests(tmp_path)
@@ -27,14 +27,14 @@ def test_a_line_that_a_crash_cut_short_counts_for_no_file_at_all(tmp_path, lengt
         assert (reader.read(kept), reader.read(later)) == (b"kept", b"later")
         assert reader.noted(later)
     files.write({turn: b"new"})
-    assert (tmp_path / NAME).read_text().splitlines(keepends=True)[-1] == LINE
+    assert (tmp_path / DIGESTS).read_text().splitlines(keepends=True)[-1] == LINE
 
 
 def test_a_line_that_takes_the_place_of_a_cut_one_of_the_same_length_is_seen(tmp_path):
     files, short, long = FileDigests(tmp_path), tmp_path / "a", tmp_path / "a-name"
-    (tmp_path / NAME).write_text(f"{digest_of(b'1')}  {long.name}"[:-4])
+    (tmp_path / DIGESTS).write_text(f"{digest_of(b'1')}  {long.name}"[:-4])
     assert not files.noted(short)
-    assert (tmp_path / NAME).stat().st_size == len(f"{digest_of(b'2')}  {short.name}\n")
+    assert (tmp_path / DIGESTS).stat().st_size == len(f"{digest_of(b'2')}  {short.name}\n")
     files.write({short: b"2"})
     assert files.noted(short)
     short.write_bytes(b"3")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assistlearn import storage
 from assistlearn.errors import RunError
-from assistlearn.storage.file_locks import wait_for
+from assistlearn.storage.locks import wait_for
 from assistlearn.types import Floats
 
 People = NDArray[np.uint64]

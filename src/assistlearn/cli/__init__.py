@@ -18,9 +18,15 @@ With ``--json`` a command prints exactly one JSON object on standard output. Whe
 A command imports what it needs when it is called, so that ``--help`` does not wait for scikit-learn.
 """
 
-from assistlearn.cli.engine_memory import hand_memory_back
+import os
 
-hand_memory_back()
+# By default Polars keeps free memory for a second, and so uses a third more memory than a table needs. This must be set
+# before Polars is imported; the processes of agents inherit it, and a value that the user has set is kept. Memory is
+# given back after a tenth of a second, and wholly: muzzy memory still counts as used until the system needs it. To give
+# all of it back at once would cost a third of the time.
+MEMORY_VARIABLE = "_RJEM_MALLOC_CONF"
+BACK_SOON = "background_thread:true,dirty_decay_ms:100,muzzy_decay_ms:0"
+os.environ.setdefault(MEMORY_VARIABLE, BACK_SOON)
 
 from assistlearn.cli.program import app, main  # noqa: E402  (this may import Polars)
 

@@ -1,4 +1,4 @@
-"""Data protection: ``audit``, ``privacy``, ``recount`` and ``forget``."""
+"""Data protection: ``audit``, ``privacy``, ``recount``, ``forget`` and ``move``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,19 @@ import typer
 from rich.table import Table
 
 from assistlearn.cli.consent import told_in_words
-from assistlearn.cli.output import Force, Json, agreed, check_picture, plain, say, say_json, say_table
+from assistlearn.cli.output import (
+    AgentFile,
+    Force,
+    Json,
+    agreed,
+    check_picture,
+    command,
+    plain,
+    say,
+    say_json,
+    say_table,
+    table_of,
+)
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.evaluation.words import counted, size
 
@@ -21,9 +33,6 @@ if TYPE_CHECKING:
     from assistlearn.agent.loading import LoadedAgent
     from assistlearn.agent.store import RunStore
     from assistlearn.protocol.ledger import Entry, Tally
-
-
-# ``assistlearn audit``: what left this organisation, and whether the record of it is whole.
 
 
 COUNTED = ("runs", "turns", "ids", "votes", "bits")
@@ -80,6 +89,8 @@ def _summary(entries: Sequence[Entry]) -> dict[str, Any]:
 
 def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Return the number of messages and bytes for each direction, peer and type. Types are in the order of a run."""
+    from assistlearn.report.view import WORDS
+
     sums: dict[tuple[str, str, str], list[int]] = {}
     for entry in entries:
         if entry.direction not in ("sent", "received", "refused"):
@@ -87,8 +98,6 @@ def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
         total = sums.setdefault((entry.direction, entry.peer, entry.type), [0, 0])
         total[0] += 1
         total[1] += entry.bytes
-    from assistlearn.report.view import WORDS
-
     places = {type_: place for place, type_ in enumerate(WORDS)}
     return [
         {"direction": d, "peer": p, "type": t, "words": WORDS.get(t, "no message of a run"), "messages": n, "bytes": b}
@@ -129,7 +138,6 @@ def _show(facts: dict[str, Any], run: str) -> None:
 
 
 def decision_in_words(decision: dict[str, Any]) -> str:
-    """Return a sentence that says what the owner has decided about a request for consent."""
     until = f", until {_moment(decision['until'])}" if decision["until"] else ""
     reason = f" ({plain(decision['reason'])})" if decision["reason"] else ""
     who, what = plain(decision["initiator"]), plain(decision["purpose"] or "no purpose")
@@ -140,183 +148,18 @@ def decision_in_words(decision: dict[str, Any]) -> str:
 
 
 def _moment(time: str) -> str:
-    """Return a time of the ledger, to the second."""
     return time[:19].replace("T", " ")
 
 
 def _view(totals: Sequence[dict[str, Any]], direction: str, title: str, towards: str) -> Table:
     rows = [row for row in totals if row["direction"] == direction]
     n_bytes, n_messages = sum(row["bytes"] for row in rows), sum(row["messages"] for row in rows)
-    view = Table(towards, "what", title=f"{title}: {size(n_bytes)} in {counted(n_messages, 'message')}")
-    view.title_justify = "left"
-    view.add_column("messages", justify="right")
-    view.add_column("bytes", justify="right")
+    title = f"{title}: {size(n_bytes)} in {counted(n_messages, 'message')}"
+    view = table_of([towards, "what"], ["messages", "bytes"], title)
     for row in rows:
         words = f"{row['type']}: {row['words']}"
         view.add_row(plain(row["peer"]), plain(words), f"{row['messages']:,}", f"{row['bytes']:,}")
     return view
-
-
-# Print the findings of ``assistlearn privacy`` for people.
-
-
-KINDS = (
-    "Rewards (was a model right?) and scores (how sure was it?) are about training samples, hold-out answers about "
-    "hold-out samples. Votes are for prediction, and count each time a sample is asked about. 'Bits as sent' are "
-    "those after compression."
-)
-LABELS = (
-    "Labels go out in one message with the weights of samples, if there are any, and with which samples are held out: "
-    "the bits as sent of labels are those of the whole message, for each training sample."
-)
-GUESSED = (
-    "What is guessed: whether a number lies above the median, whether a category is the most frequent one, which of "
-    "two values it is. In brackets the same guess without what was released; ± is the standard error over three tries. "
-    "Rank is the rank correlation with the numbers, at the largest share. Shares of fewer than ten people are left out."
-)
-NO_EPSILON = "No epsilon limits what the answers reveal about a helper's columns: the answers are not randomised."
-CLEAR = "Helpers were told the true labels, as numbers."
-BETTER = (
-    "This attack used only the labels, as they were told, and what was released. An attacker with columns of its own "
-    "guesses better. Nothing has left this machine."
-)
-
-
-def show_run(facts: dict[str, Any]) -> None:
-    """Print what the agents of a run have released."""
-    from assistlearn.methods.label_private import spent_in_words
-
-    say(f"Run [bold]{plain(facts['run'])}[/] ({plain(facts['method'])}), at its initiator {plain(facts['initiator'])}.")
-    view = _released("agent")
-    for agent, releases in facts["released"].items():
-        for release in releases:
-            _add(view, (plain(agent),), release)
-    say_table(view)
-    say(KINDS)
-    say(LABELS)
-    say("A helper can compare this with what its columns hold. It then types: assistlearn privacy FILE")
-    if facts["epsilon"] is None:
-        say(CLEAR)
-    else:
-        say(
-            f"Helpers were told randomised labels: epsilon [bold]{facts['epsilon']:g}[/]. "
-            f"{spent_in_words(facts['epsilon_spent'], facts['true_labels_told'])}"
-        )
-    say(f"{NO_EPSILON} A helper can try what an attacker would learn: assistlearn privacy FILE --attack")
-
-
-def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
-    """Print what a helper has released, against what its columns hold, what an attack finds, and where it is drawn."""
-    total = sum(column["bits"] for column in facts["columns"])
-    columns = counted(len(facts["columns"]), "column")
-    say(
-        f"[bold]{plain(facts['agent'])}[/]: {columns} in {facts['rows']:,} rows hold at most {total:.1f} bits about a "
-        "sample. This is the sum of their entropies; numbers with many values are put into 32 bins of equal counts."
-    )
-    if facts["runs"]:
-        view = _released("run", "initiator")
-        for run in facts["runs"]:
-            for release in run["releases"]:
-                _add(view, (plain(run["run"]), plain(run["initiator"])), release)
-        say_table(view)
-        say(KINDS)
-        for run in facts["runs"]:
-            if run["epsilon"] is not None:
-                say(f"In run {plain(run['run'])} the labels that came were randomised: epsilon {run['epsilon']:g}.")
-        _show_told(facts["told"])
-    else:
-        say("It remembers no run in which it helped.")
-    for run, bits in facts["forgotten"].items():
-        say(f"Run {plain(run)} is forgotten here. Its answers were {bits:,} bits, about all samples together.")
-    _show_limits(facts["limits"])
-    for attack in facts["attacks"] or ():
-        _show_attack(attack)
-    if facts["attacks"]:
-        say(BETTER)
-    for picture in pictures:
-        say(f"The picture: {plain(picture)}")
-
-
-def _released(*first: str) -> Table:
-    view = Table(*first, "what", title="What was released about a sample", title_justify="left")
-    for title in ("times", "bits", "bits as sent"):
-        view.add_column(title, justify="right")
-    return view
-
-
-def _add(view: Table, first: tuple[str, ...], release: dict[str, Any]) -> None:
-    bits = (f"{release[name]:,.1f}" for name in ("said", "sent"))
-    view.add_row(*first, release["kind"], f"{release['times']:,}", *bits)
-
-
-def _show_told(told: list[dict[str, Any]]) -> None:
-    """Print how much was told about one person, and the epsilon that bounds what it reveals, if there is one."""
-    for one in told:
-        say(
-            f"Counted person by person, because the file has a table {plain('[privacy]')}: {plain(one['initiator'])} "
-            f"was told at most {one['bits']:,.0f} bits about one person, and {one['mean_bits']:,.1f} bits on average."
-        )
-        if one["epsilon"]:
-            delta = "" if one["epsilon_at_delta"] is None else f" ({one['epsilon_at_delta']:.2f} at a delta of 1e-6)"
-            say(f"Randomised answers to it add up to epsilon [bold]{one['epsilon']:g}[/] about one person{delta}.")
-    if not any(one["epsilon"] for one in told):
-        say(f"{NO_EPSILON} Add --attack to see what an attacker would learn.")
-
-
-def _show_limits(limits: list[dict[str, Any]]) -> None:
-    if not limits:
-        say(
-            f"No limits are set. They can be set in the tables {plain('[allow]')} and {plain('[privacy]')} of the "
-            "agent file."
-        )
-        return
-    view = Table("initiator", "limit", "counts", title="What remains of the limits", title_justify="left")
-    for title in ("spent", "allowed", "left"):
-        view.add_column(title, justify="right")
-    for row in limits:
-        numbers = (_amount(row[name]) for name in ("spent", "allowed", "left"))
-        view.add_row(plain(row["initiator"] or "each run"), row["key"], row["counts"], *numbers)
-    say_table(view)
-
-
-def _amount(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,g}" if isinstance(value, int | float) and value < 1e6 else plain(_listed(value))
-
-
-def _listed(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list | tuple) else f"{value:,.0f}"
-
-
-def _show_attack(attack: dict[str, Any]) -> None:
-    shares = sorted({found["share"] for column in attack["columns"] for found in column["inferred"]})
-    title = f"How well {attack['initiator']} could guess a column: AUC, 0.5 is chance, 1 is certain"
-    view = Table("column", title=plain(title), title_justify="left")
-    for share in shares:
-        view.add_column(f"{share:.0%} known", justify="right")
-    view.add_column("rank", justify="right")
-    for column in attack["columns"]:
-        by_share = {found["share"]: found for found in column["inferred"]}
-        cells = [_cell(by_share.get(share)) for share in shares] if column["what"] else ["one value"] * len(shares)
-        view.add_row(plain(column["column"]), *cells, _rank(by_share.get(max(shares, default=0.0))))
-    say_table(view)
-    votes = ", with votes as if these people had been asked for" if attack["with_votes"] else ""
-    runs = ", ".join(map(plain, attack["runs"]))
-    say(f"From the labels and what was released about {attack['people']:,} people in: {runs}{votes}.")
-    say(GUESSED)
-    for run in attack["left_out"]:
-        say(f"[yellow]Run {plain(run)} is left out:[/] the table has changed since.")
-
-
-def _cell(found: dict[str, Any] | None) -> str:
-    if found is None:
-        return "too few"
-    return f"{found['auc']:.2f}±{found['auc_error']:.2f} ({found['without']:.2f})"
-
-
-def _rank(found: dict[str, Any] | None) -> str:
-    return "" if found is None or found["rank"] is None else f"{found['rank']:.2f}"
 
 
 # ``assistlearn privacy``: what was released about a sample, compared with what the columns hold; and an attack.
@@ -330,11 +173,7 @@ def privacy(
     run: Annotated[str, typer.Option(metavar="NAME", help="Only this run of a helper.", show_default="all runs")] = "",
     attack: Annotated[
         bool,
-        typer.Option(
-            "--attack",
-            metavar="",
-            help="Try here how well this helper's columns can be guessed.",
-        ),
+        typer.Option("--attack", metavar="", help="Try here how well this helper's columns can be guessed."),
     ] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the attack's result: a .png, .svg or .pdf file.")
@@ -351,11 +190,10 @@ def privacy(
     drawn = [] if plot is None else _draw(facts, plot)
     if json:
         say_json(facts)
+    elif helper:
+        show_helper(facts, drawn)
     else:
-        if helper:
-            show_helper(facts, drawn)
-        else:
-            show_run(facts)
+        show_run(facts)
 
 
 def _check_options(place: Path, helper: bool, run: str, attack: bool, plot: Path | None) -> None:
@@ -370,7 +208,6 @@ def _check_options(place: Path, helper: bool, run: str, attack: bool, plot: Path
 
 
 def _of_run(place: Path) -> dict[str, Any]:
-    """Return what the initiator knows: what the agents released in a run, and what helpers were told about labels."""
     from assistlearn.cli.report import labels_told
     from assistlearn.initiator.folder import RunFolder, refuse_incomplete, releases_of_run
 
@@ -389,7 +226,6 @@ def _of_run(place: Path) -> dict[str, Any]:
 
 
 def _of_helper(file: Path, run: str, attack: bool, plot: Path | None, force: bool, quiet: bool) -> dict[str, Any]:
-    """Return what a helper knows: what it released in its runs, its limits, and what an attack finds."""
     from assistlearn.agent.holdings import from_loaded
     from assistlearn.agent.loading import load_agent
     from assistlearn.agent.releases import forgotten_runs, limits_at, releases_of, runs_as_helper, told_at
@@ -422,7 +258,6 @@ def _of_helper(file: Path, run: str, attack: bool, plot: Path | None, force: boo
 
 
 def _columns(agent: LoadedAgent) -> list[dict[str, Any]]:
-    """Return the entropy of every column, in bits."""
     from assistlearn.evaluation.attacks import column_entropy
 
     features = agent.table.features
@@ -466,7 +301,6 @@ def _pictures(plot: Path, n_initiators: int) -> list[Path]:
 
 
 def _draw(facts: dict[str, Any], plot: Path) -> list[Path]:
-    """Draw a picture for each initiator; return their files."""
     from assistlearn.report.displays import draw_attack
     from assistlearn.storage import writing
 
@@ -479,11 +313,157 @@ def _draw(facts: dict[str, Any], plot: Path) -> list[Path]:
     return pictures
 
 
+KINDS = (
+    "Rewards (was a model right?) and scores (how sure was it?) are about training samples, hold-out answers about "
+    "hold-out samples. Votes are for prediction, and count each time a sample is asked about. 'Bits as sent' are "
+    "those after compression."
+)
+LABELS = (
+    "Labels go out in one message with the weights of samples, if there are any, and with which samples are held out: "
+    "the bits as sent of labels are those of the whole message, for each training sample."
+)
+GUESSED = (
+    "What is guessed: whether a number lies above the median, whether a category is the most frequent one, which of "
+    "two values it is. In brackets the same guess without what was released; ± is the standard error over three tries. "
+    "Rank is the rank correlation with the numbers, at the largest share. Shares of fewer than ten people are left out."
+)
+NO_EPSILON = "No epsilon limits what the answers reveal about a helper's columns: the answers are not randomised."
+CLEAR = "Helpers were told the true labels, as numbers."
+BETTER = (
+    "This attack used only the labels, as they were told, and what was released. An attacker with columns of its own "
+    "guesses better. Nothing has left this machine."
+)
+
+
+def show_run(facts: dict[str, Any]) -> None:
+    from assistlearn.methods.label_private import spent_in_words
+
+    say(f"Run [bold]{plain(facts['run'])}[/] ({plain(facts['method'])}), at its initiator {plain(facts['initiator'])}.")
+    view = _released("agent")
+    for agent, releases in facts["released"].items():
+        for release in releases:
+            _add(view, (plain(agent),), release)
+    say_table(view)
+    say(KINDS)
+    say(LABELS)
+    say("A helper can compare this with what its columns hold. It then types: assistlearn privacy FILE")
+    if facts["epsilon"] is None:
+        say(CLEAR)
+    else:
+        say(
+            f"Helpers were told randomised labels: epsilon [bold]{facts['epsilon']:g}[/]. "
+            f"{spent_in_words(facts['epsilon_spent'], facts['true_labels_told'])}"
+        )
+    say(f"{NO_EPSILON} A helper can try what an attacker would learn: assistlearn privacy FILE --attack")
+
+
+def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
+    total = sum(column["bits"] for column in facts["columns"])
+    columns = counted(len(facts["columns"]), "column")
+    say(
+        f"[bold]{plain(facts['agent'])}[/]: {columns} in {facts['rows']:,} rows hold at most {total:.1f} bits about a "
+        "sample. This is the sum of their entropies; numbers with many values are put into 32 bins of equal counts."
+    )
+    if facts["runs"]:
+        view = _released("run", "initiator")
+        for run in facts["runs"]:
+            for release in run["releases"]:
+                _add(view, (plain(run["run"]), plain(run["initiator"])), release)
+        say_table(view)
+        say(KINDS)
+        for run in facts["runs"]:
+            if run["epsilon"] is not None:
+                say(f"In run {plain(run['run'])} the labels that came were randomised: epsilon {run['epsilon']:g}.")
+        _show_told(facts["told"])
+    else:
+        say("It remembers no run in which it helped.")
+    for run, bits in facts["forgotten"].items():
+        say(f"Run {plain(run)} is forgotten here. Its answers were {bits:,} bits, about all samples together.")
+    _show_limits(facts["limits"])
+    for attack in facts["attacks"] or ():
+        _show_attack(attack)
+    if facts["attacks"]:
+        say(BETTER)
+    for picture in pictures:
+        say(f"The picture: {plain(picture)}")
+
+
+def _released(*first: str) -> Table:
+    return table_of([*first, "what"], ["times", "bits", "bits as sent"], "What was released about a sample")
+
+
+def _add(view: Table, first: tuple[str, ...], release: dict[str, Any]) -> None:
+    bits = (f"{release[name]:,.1f}" for name in ("said", "sent"))
+    view.add_row(*first, release["kind"], f"{release['times']:,}", *bits)
+
+
+def _show_told(told: list[dict[str, Any]]) -> None:
+    for one in told:
+        say(
+            f"Counted person by person, because the file has a table {plain('[privacy]')}: {plain(one['initiator'])} "
+            f"was told at most {one['bits']:,.0f} bits about one person, and {one['mean_bits']:,.1f} bits on average."
+        )
+        if one["epsilon"]:
+            delta = "" if one["epsilon_at_delta"] is None else f" ({one['epsilon_at_delta']:.2f} at a delta of 1e-6)"
+            say(f"Randomised answers to it add up to epsilon [bold]{one['epsilon']:g}[/] about one person{delta}.")
+    if not any(one["epsilon"] for one in told):
+        say(f"{NO_EPSILON} Add --attack to see what an attacker would learn.")
+
+
+def _show_limits(limits: list[dict[str, Any]]) -> None:
+    if not limits:
+        say(
+            f"No limits are set. They can be set in the tables {plain('[allow]')} and {plain('[privacy]')} of the "
+            "agent file."
+        )
+        return
+    view = table_of(["initiator", "limit", "counts"], ["spent", "allowed", "left"], "What remains of the limits")
+    for row in limits:
+        numbers = (_amount(row[name]) for name in ("spent", "allowed", "left"))
+        view.add_row(plain(row["initiator"] or "each run"), row["key"], row["counts"], *numbers)
+    say_table(view)
+
+
+def _amount(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list | tuple):
+        return plain(", ".join(value))
+    return f"{value:,g}" if value < 1e6 else f"{value:,.0f}"
+
+
+def _show_attack(attack: dict[str, Any]) -> None:
+    shares = sorted({found["share"] for column in attack["columns"] for found in column["inferred"]})
+    title = f"How well {attack['initiator']} could guess a column: AUC, 0.5 is chance, 1 is certain"
+    view = table_of(["column"], [*(f"{share:.0%} known" for share in shares), "rank"], plain(title))
+    for column in attack["columns"]:
+        by_share = {found["share"]: found for found in column["inferred"]}
+        cells = [_guess(by_share.get(share)) for share in shares] if column["what"] else ["one value"] * len(shares)
+        view.add_row(plain(column["column"]), *cells, _rank(by_share.get(max(shares, default=0.0))))
+    say_table(view)
+    votes = ", with votes as if these people had been asked for" if attack["with_votes"] else ""
+    runs = ", ".join(map(plain, attack["runs"]))
+    say(f"From the labels and what was released about {attack['people']:,} people in: {runs}{votes}.")
+    say(GUESSED)
+    for run in attack["left_out"]:
+        say(f"[yellow]Run {plain(run)} is left out:[/] the table has changed since.")
+
+
+def _guess(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return "too few"
+    return f"{found['auc']:.2f}±{found['auc_error']:.2f} ({found['without']:.2f})"
+
+
+def _rank(found: dict[str, Any] | None) -> str:
+    return "" if found is None or found["rank"] is None else f"{found['rank']:.2f}"
+
+
 # ``assistlearn recount``: rebuild counts of what was asked and told, where the ledger or ``told/`` was lost.
 
 
 def recount(
-    agent: Annotated[Path, typer.Argument(metavar="FILE", help="The agent's TOML file.")],
+    agent: AgentFile,
     yes: Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Rebuild without a question.")] = False,
     json: Json = False,
 ) -> None:
@@ -494,13 +474,8 @@ def recount(
 
     description = load_description(agent)
     lost = what_is_lost(description.models, description.name)
-    facts: dict[str, Any] = {
-        "agent": description.name,
-        "lost": lost,
-        "rebuilt": [],
-        "new_ledger": False,
-        "put_aside": [],
-    }
+    facts: dict[str, Any] = {"agent": description.name, "lost": lost}
+    facts |= {"rebuilt": [], "new_ledger": False, "put_aside": []}
     if lost is not None:
         question = "Rebuild the counts from what is left? What nothing shows counts as if all had been spent."
         agreed(f"{lost}\n{question}", yes)
@@ -553,8 +528,11 @@ def forget(
 
     You are asked first. Where nobody can be asked, nothing is removed without --yes.
     """
+    from assistlearn.initiator.folder import RunFolder
+
     stores = _stores(agent, run) if agent else {}
-    names, places = _concerned(stores, Path(run))
+    names = list(stores) or RunFolder(Path(run)).settings().agents
+    places = [store.folder for store in stores.values()] or [Path(run)]
     if dry_run:
         _say_what_would_go(run, names, places, json)
         return
@@ -575,15 +553,6 @@ def forget(
             )
     if absent:
         raise typer.Exit(3)
-
-
-def _concerned(stores: Mapping[str, RunStore], run: Path) -> tuple[list[str], list[Path]]:
-    """Return the agents that would forget a run, and the folders of it that are known here."""
-    from assistlearn.initiator.folder import RunFolder
-
-    if stores:
-        return list(stores), [store.folder for store in stores.values()]
-    return RunFolder(run).settings().agents, [run]
 
 
 def _say_what_would_go(run: str, names: list[str], places: list[Path], json: bool) -> None:
@@ -614,7 +583,6 @@ def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str], list[str]]:
 
 
 def _stores(files: list[Path], run: str) -> dict[str, RunStore]:
-    """Return what the agents of these files keep of a run."""
     from assistlearn.agent.file import load_description
     from assistlearn.agent.store import RunStore, run_folder, runs_at
 
@@ -640,3 +608,45 @@ def _at_some(stores: Mapping[str, RunStore], run: str) -> tuple[dict[str, int], 
         except RunError as error:  # a part of it is still there
             absent[name] = str(error)
     return removed, absent, sorted(others)
+
+
+# ``assistlearn move``: tell a run where its agents' files are now.
+
+
+def move(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run, where it is now.")],
+    agent: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="An agent file, where it is now. May be given several times."),
+    ] = None,
+    site: Annotated[Path | None, typer.Option(metavar="KIT", help="Over a network: the initiator's site kit.")] = None,
+    admin: Annotated[
+        Path | None, typer.Option(metavar="KIT", help="Over a network: the initiator's admin kit.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Tell a run where its agent files are now. You do not need it if you move a project as a whole."""
+    from assistlearn.agent.file import load_description
+    from assistlearn.initiator.folder import RunFolder
+
+    folder = RunFolder(run)
+    settings = folder.settings()
+    files = {load_description(file).name: str(file.resolve()) for file in agent or []}
+    strangers = sorted(files.keys() - settings.files.keys())
+    if strangers:
+        raise SettingsError(
+            f"{plain(strangers[0])!r} has no file in this run. Those that have: {', '.join(settings.files)}."
+        )
+    kits = {name: str(kit.resolve()) for name, kit in (("site", site), ("admin", admin)) if kit is not None}
+    if kits and "kits" not in settings.places:
+        raise SettingsError(f"{run} is no run over a network: it has no kits.")
+    folder.move(files, kits)
+    now = folder.settings().files
+    missing = [name for name, path in now.items() if not Path(path).exists()]
+    if json:
+        say_json({"run": settings.run, "files": now, "missing": missing})
+        return
+    for name, path in now.items():
+        say(f"{plain(name)}: {plain(path)}" + ("" if name not in missing else " [yellow]is not there[/]"))
+    if missing:
+        say("Name what is missing: " + command("move", run, "--agent", "FILE"))

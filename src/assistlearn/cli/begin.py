@@ -1,4 +1,4 @@
-"""Commands to begin with: ``init``, ``check`` and ``move``."""
+"""Commands to begin with: ``init`` and ``check``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from assistlearn.cli.consent import told_in_words
-from assistlearn.cli.output import Json, command, plain, say, say_json, say_table
+from assistlearn.cli.output import Json, command, plain, say, say_json, say_table, table_of
 from assistlearn.errors import AssistLearnError, Problems, SettingsError, TableError
 from assistlearn.evaluation.words import counted
 
@@ -40,14 +39,9 @@ def agent_toml(
     learner: str = "sklearn.tree.DecisionTreeClassifier",
     parameters: str = "max_depth = 3",
 ) -> str:
-    """Return a commented agent file.
+    """Return a commented agent file with these values.
 
-    Parameters
-    ----------
-    name, table, learner, parameters : str
-        The values to write under these keys.
-    role : {"initiator", "helper"}
-        Whose file it is. Only an initiator's file names a label column. Only a helper's file says who may ask it.
+    Only the file of an initiator names a label column. Only that of a helper says who may ask it.
     """
     label, owner = ([_LABEL], _SECRECY) if role == "initiator" else ([], _ALLOW)
     parts = [_HEAD, *label, _REST, owner]
@@ -197,7 +191,7 @@ def init(
     json: Json = False,
 ) -> None:
     """Write agent files to start from: two commented files to fill in, or an example that runs."""
-    written = _example(folder) if example else _blanks(folder)
+    written = write_example(folder) if example else _blanks(folder)
     agents = [path for path in written if path.suffix == ".toml"]
     if json:
         say_json({"files": [str(path) for path in written], "agents": [str(path) for path in agents]})
@@ -208,11 +202,6 @@ def init(
         say("Next, train: " + command("simulate", *agents, "--out", folder / "run"))
     else:
         say("Next: fill them in, then " + command("check", agents[0]))
-
-
-def _example(folder: Path) -> list[Path]:
-
-    return write_example(folder)
 
 
 def _blanks(folder: Path) -> list[Path]:
@@ -256,8 +245,6 @@ def check(
 
 @dataclass
 class _Checked:
-    """What is known of an agent: as much as could be read, and the facts to show about it."""
-
     description: AgentDescription | None = None
     agent: LoadedAgent | None = None
     facts: dict[str, Any] = field(default_factory=dict)
@@ -283,9 +270,7 @@ def _checked(file: Path, problems: Problems) -> _Checked:
             if isinstance(error, AssistLearnError):
                 raise
             raise TableError(f"{file}: the table cannot be read: {error}. Correct its rights.") from None
-    if known.agent is None:
-        return known
-    if problems.found:
+    if known.agent is None or problems.found:
         return known
     holdings = from_loaded(known.agent)  # raises if ids cannot be aligned
     summary = describe(known.agent, now)
@@ -353,13 +338,10 @@ def _labels(description: AgentDescription) -> list[dict[str, Any]]:
 
     from assistlearn.initiator.label_ledger import LabelLedger
 
-    most = None if description.privacy is None else description.privacy.max_label_epsilon
-    if most is None:
+    if description.privacy is None or (most := description.privacy.max_label_epsilon) is None:
         return []
-    rules = description.privacy
-    name = description.label if rules is None or rules.label_name is None else rules.label_name
-    spent = LabelLedger(description.models, name or "", []).spent()
-
+    name = description.privacy.label_name or description.label or ""
+    spent = LabelLedger(description.models, name, []).spent()
     known = int(np.count_nonzero(np.isinf(spent)))
     largest = float(spent[np.isfinite(spent)].max(initial=0.0))
     return [
@@ -411,9 +393,7 @@ def _show(facts: dict[str, Any]) -> None:
 def _show_columns(columns: list[dict[str, Any]]) -> None:
     if not columns:  # an initiator with labels alone
         return
-    view = Table("feature", "kind")
-    view.add_column("missing", justify="right")
-    view.add_column("different values", justify="right")
+    view = table_of(["feature", "kind"], ["missing", "different values"])
     for column in columns:
         view.add_row(plain(column["name"]), column["kind"], f"{column['missing']:.1%}", f"{column['distinct']:,}")
     say_table(view)
@@ -427,11 +407,8 @@ def _in_words(weights: dict[str, Any]) -> str:
 
 
 def _show_limits(limits: dict[str, Any]) -> None:
-    view = Table(
-        "initiator", "limit", "counts", title="What others may ask for, and what they have used", title_justify="left"
-    )
-    for title in ("used", "allowed", "left"):
-        view.add_column(title, justify="right")
+    title = "What others may ask for, and what they have used"
+    view = table_of(["initiator", "limit", "counts"], ["used", "allowed", "left"], title)
     for row in limits["used"]:
         numbers = (f"{row[name]:,}" for name in ("used", "allowed", "left"))
         view.add_row(plain(row["initiator"]), row["limit"], row["counts"], *numbers)
@@ -441,15 +418,8 @@ def _show_limits(limits: dict[str, Any]) -> None:
 
 
 def _show_privacy(privacy: dict[str, Any]) -> None:
-    view = Table(
-        "initiator",
-        "limit",
-        "counts",
-        title="What may be told about each person, and what was told",
-        title_justify="left",
-    )
-    for title in ("spent", "allowed", "left"):
-        view.add_column(title, justify="right")
+    title = "What may be told about each person, and what was told"
+    view = table_of(["initiator", "limit", "counts"], ["spent", "allowed", "left"], title)
     for row in privacy["limits"]:
         allowed = ", ".join(row["allowed"]) if isinstance(row["allowed"], tuple) else f"{row['allowed']:,g}"
         spent, left = ("" if row[name] is None else f"{row[name]:,g}" for name in ("spent", "left"))
@@ -460,45 +430,3 @@ def _show_privacy(privacy: dict[str, Any]) -> None:
             say(f"Of {row['true_labels_told']:,} people helpers were told the true label: no epsilon limits that.")
     for row in privacy["told"]:
         say(told_in_words(row))
-
-
-# ``assistlearn move``: tell a run where its agents' files are now.
-
-
-def move(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run, where it is now.")],
-    agent: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="An agent file, where it is now. May be given several times."),
-    ] = None,
-    site: Annotated[Path | None, typer.Option(metavar="KIT", help="Over a network: the initiator's site kit.")] = None,
-    admin: Annotated[
-        Path | None, typer.Option(metavar="KIT", help="Over a network: the initiator's admin kit.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Tell a run where its agent files are now. You do not need it if you move a project as a whole."""
-    from assistlearn.agent.file import load_description
-    from assistlearn.initiator.folder import RunFolder
-
-    folder = RunFolder(run)
-    settings = folder.settings()
-    files = {load_description(file).name: str(file.resolve()) for file in agent or []}
-    strangers = sorted(files.keys() - settings.files.keys())
-    if strangers:
-        raise SettingsError(
-            f"{plain(strangers[0])!r} has no file in this run. Those that have: {', '.join(settings.files)}."
-        )
-    kits = {name: str(kit.resolve()) for name, kit in (("site", site), ("admin", admin)) if kit is not None}
-    if kits and "kits" not in settings.places:
-        raise SettingsError(f"{run} is no run over a network: it has no kits.")
-    folder.move(files, kits)
-    now = folder.settings().files
-    missing = [name for name, path in now.items() if not Path(path).exists()]
-    if json:
-        say_json({"run": settings.run, "files": now, "missing": missing})
-        return
-    for name, path in now.items():
-        say(f"{plain(name)}: {plain(path)}" + ("" if name not in missing else " [yellow]is not there[/]"))
-    if missing:
-        say("Name what is missing: " + command("move", run, "--agent", "FILE"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistlearn.cli.output import Json, agreed, command, plain, say, say_json
+from assistlearn.cli.output import AgentFile, Json, agreed, command, plain, say, say_json
 from assistlearn.errors import RequestsError, SettingsError
 from assistlearn.evaluation.words import counted
 from assistlearn.extras import install_line
@@ -21,36 +21,12 @@ if TYPE_CHECKING:
     from assistlearn.protocol.ledger import Decision
 
 
-# Say in one sentence what an initiator was told about an agent's people.
-
-
-def told_in_words(told: dict[str, Any]) -> str:
-    """Return the sentence for the values of a :class:`~assistlearn.agent.releases.ToldSummary`.
-
-    >>> told = {"initiator": "clinic", "people": 9, "bits": 18.0, "predictions": 1}
-    >>> print(told_in_words(told | {"epsilon": 12.0, "epsilon_at_delta": 11.9}))  # doctest: +NORMALIZE_WHITESPACE
-    clinic was told about 9 people; about one person at most: 18 bits, 1 prediction,
-    epsilon 12.0 in all (11.9 at delta 1e-6).
-    """
-    from assistlearn.agent.privacy import DELTA
-
-    parts = [f"{told['bits']:,g} bits", counted(told["predictions"], "prediction")]
-    if told["epsilon"]:
-        near = told["epsilon_at_delta"]
-        at_delta = (
-            f"{near:.1f} at delta {DELTA:.0e}".replace("e-0", "e-")
-            if near is not None
-            else plain(f"{install_line('privacy')} for the epsilon at a delta")
-        )
-        parts.append(f"epsilon {told['epsilon']:.1f} in all ({at_delta})")
-    people = "1 person" if told["people"] == 1 else f"{told['people']:,} people"
-    return f"{plain(told['initiator'])} was told about {people}; about one person at most: {', '.join(parts)}."
-
-
-# ``assistlearn requests``: who asks for an owner's consent, and what was answered.
-
-
-AgentFile = Annotated[Path, typer.Argument(metavar="FILE", help="The agent's TOML file.")]
+Number = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's number, or its first characters.")]
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="NAME", help="Who decides, for the ledger.", show_default="the user of this machine"),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Do not ask for confirmation.")]
 
 PROVED = {
     "certificate": "proved by the certificate of its site",
@@ -79,7 +55,6 @@ def requests(agent: AgentFile, json: Json = False) -> None:
 
 
 def desk_of(agent: Path) -> Inbox:
-    """Return the desk of an agent's owner, which finds and answers requests."""
     from assistlearn.agent.consent import Inbox
     from assistlearn.agent.file import ANSWER_WITHIN, load_description
 
@@ -117,17 +92,6 @@ def _spelled(text: str) -> str:
 
     mixed = mixed_scripts(text)
     return plain(text) + (f" [red](letters of several scripts: {plain(mixed)})[/]" if mixed else "")
-
-
-# ``assistlearn approve`` and ``assistlearn reject``: an owner's answer to a request for consent.
-
-
-Number = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's number, or its first characters.")]
-By = Annotated[
-    str | None,
-    typer.Option("--by", metavar="NAME", help="Who decides, for the ledger.", show_default="the user of this machine"),
-]
-Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Do not ask for confirmation.")]
 
 
 def approve(
@@ -186,8 +150,30 @@ def _day(text: str) -> date:
 
 
 def _user() -> str:
-    """Return the user of this machine, by name or else by number."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         return f"user {os.getuid()}" if hasattr(os, "getuid") else "an unknown user"
+
+
+def told_in_words(told: dict[str, Any]) -> str:
+    """Return the sentence for the values of a :class:`~assistlearn.agent.releases.ToldSummary`.
+
+    >>> told = {"initiator": "clinic", "people": 9, "bits": 18.0, "predictions": 1}
+    >>> print(told_in_words(told | {"epsilon": 12.0, "epsilon_at_delta": 11.9}))  # doctest: +NORMALIZE_WHITESPACE
+    clinic was told about 9 people; about one person at most: 18 bits, 1 prediction,
+    epsilon 12.0 in all (11.9 at delta 1e-6).
+    """
+    from assistlearn.agent.privacy import DELTA
+
+    parts = [f"{told['bits']:,g} bits", counted(told["predictions"], "prediction")]
+    if told["epsilon"]:
+        near = told["epsilon_at_delta"]
+        at_delta = (
+            f"{near:.1f} at delta {DELTA:.0e}".replace("e-0", "e-")
+            if near is not None
+            else plain(f"{install_line('privacy')} for the epsilon at a delta")
+        )
+        parts.append(f"epsilon {told['epsilon']:.1f} in all ({at_delta})")
+    people = "1 person" if told["people"] == 1 else f"{told['people']:,} people"
+    return f"{plain(told['initiator'])} was told about {people}; about one person at most: {', '.join(parts)}."

@@ -11,7 +11,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata
@@ -27,30 +27,13 @@ from assistlearn.errors import AssistLearnError
 from assistlearn.extras import PACKAGE, Requirement, command, of_package
 from assistlearn.release import __version__
 
-# What one check has found: whether all is well, and how to mend it if not.
-
-
 State = Literal["ok", "missing", "look", "wrong"]
 """``missing``: something optional is not installed. ``look``: this may be a problem. ``wrong``: this is a problem."""
 
 
 @dataclass(frozen=True)
 class HealthFinding:
-    """What one check has found.
-
-    Attributes
-    ----------
-    topic : str
-        The group of checks, such as ``"Extras"``.
-    name : str
-        What was checked.
-    state : {"ok", "missing", "look", "wrong"}
-        Whether all is well.
-    says : str
-        What was found, in words.
-    remedy : str, default=""
-        What to type or to do, if something must be done.
-    """
+    """What one check has found about ``name``, in a group of checks (``topic``), and what to do about it."""
 
     topic: str
     name: str
@@ -59,7 +42,82 @@ class HealthFinding:
     remedy: str = ""
 
 
-# Remove the home folder and the user's name from a text, so that others may read it.
+UNWELL = 2
+COLOURS = {"ok": "green", "missing": "dim", "look": "yellow", "wrong": "bold red"}
+
+
+def doctor(
+    agent: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="An agent's TOML file, to look at as well.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Look whether all that is needed is there: versions, extras, ports, folders, disk and clock.
+
+    Use it when something does not work, and paste what it prints into your report. It shows no secrets, no user names
+    and no home folders. Nothing is sent. The exit code is 0 if all is there and 2 if something is wrong; an extra that
+    is not installed is not wrong.
+    """
+    findings = examine(agent)
+    wrong = [each for each in findings if each.state == "wrong"]
+    if json:
+        say_json({"version": __version__, "healthy": not wrong, "findings": [asdict(each) for each in findings]})
+    else:
+        _show(findings)
+        say(_summary(wrong))
+    sys.stdout.flush()
+    return UNWELL if wrong else 0
+
+
+def _show(findings: list[HealthFinding]) -> None:
+    for topic, group in groupby(findings, key=lambda each: each.topic):
+        say(f"[bold]{plain(topic)}[/]")
+        for each in group:
+            state = f"[{COLOURS[each.state]}]{each.state:<8}[/]"
+            say(f"  {state}{plain(each.name):<22}{plain(each.says)}")
+            if each.remedy:
+                say(f"          [bold]->[/] {plain(each.remedy)}")
+
+
+def _summary(wrong: list[HealthFinding]) -> str:
+    if not wrong:
+        return "[green]All that is needed is there.[/]"
+    return f"[bold red]Something is wrong:[/] {plain(', '.join(each.name for each in wrong))}. See above."
+
+
+def examine(agent: Path | None = None) -> list[HealthFinding]:
+    """Return all findings, also about an agent's file, without the home folder and the user's name."""
+    return [replace(each, says=fit_to_paste(each.says), remedy=fit_to_paste(each.remedy)) for each in _findings(agent)]
+
+
+def _findings(agent: Path | None) -> Iterator[HealthFinding]:
+    asked = of_package()
+    yield from look_at_versions(asked)
+    yield from look_at_extras(asked)
+    yield from look_at_ports()
+    yield from look_at_folders()
+    yield from look_at_variables()
+    yield from look_at_clock()
+    yield from look_at_machine()
+    if agent is not None:
+        yield from _look_at_agent(agent)
+
+
+def _look_at_agent(file: Path) -> Iterator[HealthFinding]:
+    from assistlearn.agent.file import load_description
+
+    check = f"assistlearn check {file}"
+    try:
+        description = load_description(file)
+    except (AssistLearnError, OSError) as error:
+        yield HealthFinding("Agent", "file", "wrong", str(error), f"Correct it, then: {check}")
+        return
+    yield HealthFinding("Agent", "file", "ok", "can be read", f"Look at its table as well: {check}")
+    home = description.models
+    while not home.exists():
+        home = home.parent
+    yield replace(writable("models", home), topic="Agent")
 
 
 def fit_to_paste(text: str, home: Path | None = None, user: str | None = None) -> str:
@@ -105,7 +163,6 @@ MANY = 6
 
 
 def look_at_versions(asked: list[Requirement]) -> Iterator[HealthFinding]:
-    """Yield findings about Python, the system, the package itself and the packages that it always requires."""
     here = sys.version_info[:2]
     bits = "64" if sys.maxsize > 2**32 else "32"
     python = f"{platform.python_version()} ({platform.python_implementation()}, {bits} bit)"
@@ -125,12 +182,10 @@ def look_at_versions(asked: list[Requirement]) -> Iterator[HealthFinding]:
         yield HealthFinding("Versions", PACKAGE, "look", f"{__version__}, but not installed by pip", again)
     for wanted in asked:
         if not wanted.extra:
-            found = _version(wanted.name)
-            yield _needed(wanted, found)
+            yield _needed(wanted, _version(wanted.name))
 
 
 def look_at_extras(asked: list[Requirement]) -> Iterator[HealthFinding]:
-    """Yield a finding for every extra: whether it is installed, and with which packages."""
     names = dict.fromkeys(wanted.extra for wanted in asked if wanted.extra)
     for name in names:
         parts = [wanted for wanted in asked if wanted.extra == name and not wanted.includes]
@@ -196,7 +251,6 @@ SKEW = 5.0
 
 
 def look_at_ports() -> Iterator[HealthFinding]:
-    """Yield whether a program may listen on loopback, and whether the usual port is free."""
     try:
         with socket.create_server((LOOPBACK, 0)) as server, socket.create_connection(server.getsockname()[:2], 2):
             pass
@@ -216,28 +270,21 @@ def look_at_ports() -> Iterator[HealthFinding]:
 
 
 def look_at_folders() -> Iterator[HealthFinding]:
-    """Yield whether the current and the temporary folder can be written, and how much room is there."""
-    try:
-        temporary = Path(tempfile.gettempdir())
-    except OSError as error:
-        yield HealthFinding(
-            "Folders", "temporary", "wrong", _why(error), "Set TMPDIR to a folder that you may write to."
-        )
-        temporary = None
-    try:
-        current = Path.cwd()
-    except OSError as error:
-        yield HealthFinding(
-            "Folders", "current", "wrong", _why(error), "It was removed: change to a folder that is there."
-        )
-        current = None
-    there = [(name, folder) for name, folder in (("current", current), ("temporary", temporary)) if folder is not None]
+    places: list[tuple[str, Callable[[], object], str]] = [
+        ("temporary", tempfile.gettempdir, "Set TMPDIR to a folder that you may write to."),
+        ("current", Path.cwd, "It was removed: change to a folder that is there."),
+    ]
+    there: list[tuple[str, Path]] = []
+    for name, place, remedy in places:
+        try:
+            there.insert(0, (name, Path(str(place()))))
+        except OSError as error:
+            yield HealthFinding("Folders", name, "wrong", _why(error), remedy)
     yield from (writable(name, folder) for name, folder in there)
     yield from (_room(name, folder) for name, folder in there)
 
 
 def writable(name: str, folder: Path) -> HealthFinding:
-    """Return whether files can be written into a folder, by writing one."""
     try:
         with tempfile.TemporaryFile(dir=folder, prefix=".assistlearn-doctor-") as file:
             file.write(b"x")
@@ -278,7 +325,6 @@ def look_at_clock(now: float | None = None) -> Iterator[HealthFinding]:
 
 
 def look_at_machine() -> Iterator[HealthFinding]:
-    """Yield cores and memory."""
     cores = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
     yield HealthFinding("Machine", "cores", "ok", f"{usable}" + (f" of {cores}" if usable != cores else ""))
@@ -315,93 +361,3 @@ def _memory() -> int | None:
 
 def _why(error: OSError) -> str:
     return error.strerror or type(error).__name__
-
-
-# Make all checks of ``assistlearn doctor``, one after the other.
-
-
-def examine(agent: Path | None = None) -> list[HealthFinding]:
-    """Return all findings, without the home folder and the user's name.
-
-    Parameters
-    ----------
-    agent : path, optional
-        An agent's file, which is checked as well. Its table is not read.
-    """
-    return [replace(each, says=fit_to_paste(each.says), remedy=fit_to_paste(each.remedy)) for each in _findings(agent)]
-
-
-def _findings(agent: Path | None) -> Iterator[HealthFinding]:
-    asked = of_package()
-    yield from look_at_versions(asked)
-    yield from look_at_extras(asked)
-    yield from look_at_ports()
-    yield from look_at_folders()
-    yield from look_at_variables()
-    yield from look_at_clock()
-    yield from look_at_machine()
-    if agent is not None:
-        yield from _look_at_agent(agent)
-
-
-def _look_at_agent(file: Path) -> Iterator[HealthFinding]:
-    from assistlearn.agent.file import load_description
-
-    check = f"assistlearn check {file}"
-    try:
-        description = load_description(file)
-    except (AssistLearnError, OSError) as error:
-        yield HealthFinding("Agent", "file", "wrong", str(error), f"Correct it, then: {check}")
-        return
-    yield HealthFinding("Agent", "file", "ok", "can be read", f"Look at its table as well: {check}")
-    home = description.models
-    while not home.exists():
-        home = home.parent
-    yield replace(writable("models", home), topic="Agent")
-
-
-# ``assistlearn doctor``: whether the program has all that it needs. Users paste the answer into reports of faults.
-
-
-UNWELL = 2
-COLOURS = {"ok": "green", "missing": "dim", "look": "yellow", "wrong": "bold red"}
-
-
-def doctor(
-    agent: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="An agent's TOML file, to look at as well.", show_default=False),
-    ] = None,
-    json: Json = False,
-) -> int:
-    """Look whether all that is needed is there: versions, extras, ports, folders, disk and clock.
-
-    Use it when something does not work, and paste what it prints into your report. It shows no secrets, no user names
-    and no home folders. Nothing is sent. The exit code is 0 if all is there and 2 if something is wrong; an extra that
-    is not installed is not wrong.
-    """
-    findings = examine(agent)
-    wrong = [each for each in findings if each.state == "wrong"]
-    if json:
-        say_json({"version": __version__, "healthy": not wrong, "findings": [asdict(each) for each in findings]})
-    else:
-        _show(findings)
-        say(_summary(wrong))
-    sys.stdout.flush()
-    return UNWELL if wrong else 0
-
-
-def _show(findings: list[HealthFinding]) -> None:
-    for topic, group in groupby(findings, key=lambda each: each.topic):
-        say(f"[bold]{plain(topic)}[/]")
-        for each in group:
-            state = f"[{COLOURS[each.state]}]{each.state:<8}[/]"
-            say(f"  {state}{plain(each.name):<22}{plain(each.says)}")
-            if each.remedy:
-                say(f"          [bold]->[/] {plain(each.remedy)}")
-
-
-def _summary(wrong: list[HealthFinding]) -> str:
-    if not wrong:
-        return "[green]All that is needed is there.[/]"
-    return f"[bold red]Something is wrong:[/] {plain(', '.join(each.name for each in wrong))}. See above."

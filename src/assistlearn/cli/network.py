@@ -1,15 +1,17 @@
-"""``assistlearn network``: found a network, certify its members, or try one on this machine."""
+"""Networks of organisations: ``network`` founds one and certifies its members; ``site`` is a member's place in it."""
 
 from __future__ import annotations
 
 import json as json_format
+import sys
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 import typer
-from rich.table import Table
 
 from assistlearn.cli.begin import write_example
 from assistlearn.cli.output import (
@@ -26,100 +28,22 @@ from assistlearn.cli.output import (
     say,
     say_json,
     say_table,
+    table_of,
 )
 from assistlearn.cli.predict import predicted, show_predicted
 from assistlearn.cli.report import outcome, show_result
 from assistlearn.cli.train import new_run, train_run
 from assistlearn.errors import SettingsError
+from assistlearn.evaluation.words import counted
 
 if TYPE_CHECKING:
+    from assistlearn.reach.flare.provisioning.authority_record import Standing
     from assistlearn.reach.flare.provisioning.membership import Membership
     from assistlearn.reach.flare.provisioning.network_file import Network
+    from assistlearn.reach.flare.site.health import Health
 
 
-# ``assistlearn network demo``: a relay and three sites on this machine, from kits to predictions.
-
-
-PURPOSE = "try assistlearn on one machine"
-HELPERS = ("lab", "scans")
-
-_ALLOW = f"""
-[allow]
-initiators = ["clinic"]
-purpose = "{PURPOSE}"
-max_runs = 100
-"""
-
-_TASK = """\
-# What to train, with whom. Paths are relative to this file.
-run = "demo"
-purpose = {purpose}
-site = "kits/clinic"
-agent = "data/clinic.toml"
-helpers = {helpers}
-
-[training]
-method = "ascii"
-rounds = {rounds}
-"""
-
-
-def run_demo(out: Path, rounds: int, as_json: bool) -> None:
-    """Try a whole network on this machine, in a new folder: start the relay and the sites, train and predict."""
-    from assistlearn.reach import TIMEOUT
-    from assistlearn.reach.flare.installed import require_flare
-    from assistlearn.reach.flare.local import LocalNetwork
-
-    require_flare()
-    if out.exists():
-        raise SettingsError(f"{out} is there already. Remove it, or name another folder with --out.")
-    begun = time.monotonic()
-
-    def tell(words: str) -> None:
-        if not as_json:
-            say(f"[dim]{time.monotonic() - begun:5.1f} s[/]  {words}")
-
-    task = write_demo(out, rounds)
-    tell("Three organisations' tables and agent files are in " + plain(out / "data"))
-    agent_files = {name: out / "data" / f"{name}.toml" for name in ("clinic", *HELPERS)}
-    network = LocalNetwork(out, agent_files)
-    tell(f"Kits with certificates for a relay, three organisations and an admin: {plain(out / 'kits')}")
-    with network:
-        tell("The relay and three sites run, each in its own processes: " + _pids(network))
-        tell("Training: " + command("train", task))
-        run = new_run([task], None, out / "run")
-        train_run(run, quiet=as_json, timeout=TIMEOUT)
-        if not as_json:
-            show_result(run)
-        tell("Predicting patients without a diagnosis: " + command("predict", out / "run"))
-        facts = predicted(run.path, out / "data" / "new-patients.csv", out / "predictions.csv", TIMEOUT, quiet=as_json)
-        if not as_json:
-            show_predicted(facts)
-    tell("Everything is stopped. Look around: " + command("show", out / "run"))
-    if as_json:
-        seconds = round(time.monotonic() - begun, 1)
-        say_json({"folder": str(out), "seconds": seconds, "predictions": facts} | outcome(run))
-
-
-def write_demo(out: Path, rounds: int) -> Path:
-    """Write tables, agent files and a task into a folder; return the task."""
-    write_example(out / "data")
-    for name in HELPERS:
-        with (out / "data" / f"{name}.toml").open("a", encoding="utf-8") as file:
-            file.write(_ALLOW)
-    task = out / "task.toml"
-    helpers, purpose = json_format.dumps(list(HELPERS)), json_format.dumps(PURPOSE)
-    task.write_text(_TASK.format(purpose=purpose, helpers=helpers, rounds=rounds), encoding="utf-8")
-    return task
-
-
-def _pids(network: object) -> str:
-    processes = network.processes  # type: ignore[attr-defined]
-    return ", ".join(f"{name} {process.pid}" for name, process in processes.items())
-
-
-# ``assistlearn network found``, ``sign``, ``renew``, ``revoke``, ``members``: what the network's authority does.
-
+network = typer.Typer(no_args_is_help=True, help="Found a network and certify its members, or try one on this machine.")
 
 Folder = Annotated[Path, typer.Argument(metavar="AUTHORITY", help="The authority's folder.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The organisation's name, or the relay's host name.")]
@@ -129,6 +53,7 @@ Out = Annotated[
 ]
 
 
+@network.command()
 def found(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The network's TOML file.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for the authority.")] = Path(
@@ -155,6 +80,7 @@ def found(
     say("Then, for each: " + command("network", "sign", out, "NAME.csr"))
 
 
+@network.command()
 def sign(
     authority: Folder,
     request: Annotated[Path, typer.Argument(metavar="REQUEST", help="The request that a member has sent (.csr).")],
@@ -187,6 +113,7 @@ def sign(
     _hand_out(membership, requested[0].name, target, json)
 
 
+@network.command()
 def renew(
     authority: Folder,
     name: Name,
@@ -204,6 +131,7 @@ def renew(
     _hand_out(found.renew(opened, name), name, target, json)
 
 
+@network.command()
 def revoke(
     authority: Folder,
     name: Name,
@@ -227,22 +155,16 @@ def revoke(
     say("  " + command("site", "revoked", "KIT", found.revoked.name))
 
 
+@network.command()
 def members(authority: Folder, json: Json = False) -> None:
     """List who was certified: name, kind, until when, and when it was revoked. Needs no passphrase."""
     from assistlearn.reach.flare.provisioning.authority import Authority
 
     standings = Authority(authority).record.standings()
     if json:
-        facts = [
-            {
-                **{"name": one.signed.name, "kind": one.signed.kind, "serial": one.signed.serial},
-                **{"signed": one.signed.at, "until": one.signed.until, "revoked": one.revoked, "key": one.signed.key},
-            }
-            for one in standings
-        ]
-        say_json({"members": facts})
+        say_json({"members": [_member(one) for one in standings]})
         return
-    table = Table("name", "kind", "signed", "valid until", "revoked")
+    table = table_of(["name", "kind", "signed", "valid until", "revoked"])
     for one in standings:
         revoked = "" if one.revoked is None else f"{one.revoked:%d %B %Y}"
         days = f"{one.signed.at:%d %B %Y}", f"{one.signed.until:%d %B %Y}"
@@ -250,16 +172,19 @@ def members(authority: Folder, json: Json = False) -> None:
     say_table(table)
 
 
+def _member(one: Standing) -> dict[str, Any]:
+    signed = one.signed
+    facts = {"name": signed.name, "kind": signed.kind, "serial": signed.serial, "signed": signed.at}
+    return facts | {"until": signed.until, "revoked": one.revoked, "key": signed.key}
+
+
 def _target(authority: Path, name: str, out: Path | None, force: bool, quiet: bool) -> Path:
-    """Return the file to write a membership to; raise an error if it must not be written."""
     path = out or Path(f"{name}.member")
     check_target(path, {authority: "a file of the authority"}, force=force, quiet=quiet)
     return path
 
 
 def _hand_out(membership: Membership, name: str, path: Path, json: bool) -> None:
-    import msgspec
-
     from assistlearn.storage import write_bytes
 
     write_bytes(path, msgspec.json.format(msgspec.json.encode(membership)) + b"\n")
@@ -270,18 +195,7 @@ def _hand_out(membership: Membership, name: str, path: Path, json: bool) -> None
     say("  " + command("site", "join", "KIT", path.name))
 
 
-# ``assistlearn network``: found a network and certify its members, or try one on this machine.
-
-
-app = typer.Typer(no_args_is_help=True, help="Found a network and certify its members, or try one on this machine.")
-app.command("found")(found)
-app.command("sign")(sign)
-app.command("renew")(renew)
-app.command("revoke")(revoke)
-app.command("members")(members)
-
-
-@app.command("create")
+@network.command()
 def create(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The network's TOML file.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for them.")] = Path("kits"),
@@ -295,29 +209,17 @@ def create(
     from assistlearn.reach.flare.provisioning.network_file import load_network
     from assistlearn.reach.flare.provisioning.provision import create_kits
 
-    network = load_network(file)
-    kits = create_kits(network, out)
+    described = load_network(file)
+    kits = create_kits(described, out)
     if json:
-        say_json({"network": network.name, "kits": {name: str(path) for name, path in kits.items()}})
+        say_json({"network": described.name, "kits": {name: str(path) for name, path in kits.items()}})
         return
-    days = network.valid_days
-    say(f"Network [bold]{plain(network.name)}[/]: {len(kits)} kits in {plain(out)}, valid for {days} days.")
+    days = described.valid_days
+    say(f"Network [bold]{plain(described.name)}[/]: {len(kits)} kits in {plain(out)}, valid for {days} days.")
     for name, path in kits.items():
-        say(f"  {plain(path)}  for {_whose(name, network)}")
+        say(f"  {plain(path)}  for {_whose(name, described)}")
     say("Each holds a private key. Hand it to its owner alone, over a channel that only the two of you can read.")
     say("Then, at the relay and at every organisation: " + command("site", "start", "KIT"))
-
-
-@app.command("demo")
-def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for all files.")] = Path(
-        "network-demo"
-    ),
-    rounds: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="The largest number of rounds.")] = 5,
-    json: Json = False,
-) -> None:
-    """Try a network on this machine: start a relay and three sites, train, predict, and stop everything."""
-    run_demo(out, rounds, json)
 
 
 def _whose(name: str, network: Network) -> str:
@@ -327,3 +229,272 @@ def _whose(name: str, network: Network) -> str:
     if admin == "admin":
         return f"{plain(organisation or network.all_initiators[0])}, who starts runs with it"
     return f"organisation {plain(name)}"
+
+
+# ``assistlearn network demo``: a relay and three sites on this machine, from kits to predictions.
+
+
+PURPOSE = "try assistlearn on one machine"
+HELPERS = ("lab", "scans")
+
+_ALLOW = f"""
+[allow]
+initiators = ["clinic"]
+purpose = "{PURPOSE}"
+max_runs = 100
+"""
+
+_TASK = """\
+# What to train, with whom. Paths are relative to this file.
+run = "demo"
+purpose = {purpose}
+site = "kits/clinic"
+agent = "data/clinic.toml"
+helpers = {helpers}
+
+[training]
+method = "ascii"
+rounds = {rounds}
+"""
+
+
+@network.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for all files.")] = Path(
+        "network-demo"
+    ),
+    rounds: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="The largest number of rounds.")] = 5,
+    json: Json = False,
+) -> None:
+    """Try a network on this machine: start a relay and three sites, train, predict, and stop everything."""
+    from assistlearn.reach import TIMEOUT
+    from assistlearn.reach.flare.installed import require_flare
+    from assistlearn.reach.flare.local import LocalNetwork
+
+    require_flare()
+    if out.exists():
+        raise SettingsError(f"{out} is there already. Remove it, or name another folder with --out.")
+    begun = time.monotonic()
+
+    def tell(words: str) -> None:
+        if not json:
+            say(f"[dim]{time.monotonic() - begun:5.1f} s[/]  {words}")
+
+    task = write_demo(out, rounds)
+    tell("Three organisations' tables and agent files are in " + plain(out / "data"))
+    agent_files = {name: out / "data" / f"{name}.toml" for name in ("clinic", *HELPERS)}
+    local = LocalNetwork(out, agent_files)
+    tell(f"Kits with certificates for a relay, three organisations and an admin: {plain(out / 'kits')}")
+    with local:
+        processes = ", ".join(f"{name} {each.pid}" for name, each in local.processes.items())
+        tell("The relay and three sites run, each in its own processes: " + processes)
+        tell("Training: " + command("train", task))
+        run = new_run([task], None, out / "run")
+        train_run(run, quiet=json, timeout=TIMEOUT)
+        if not json:
+            show_result(run)
+        tell("Predicting patients without a diagnosis: " + command("predict", out / "run"))
+        facts = predicted(run.path, out / "data" / "new-patients.csv", out / "predictions.csv", TIMEOUT, quiet=json)
+        if not json:
+            show_predicted(facts)
+    tell("Everything is stopped. Look around: " + command("show", out / "run"))
+    if json:
+        seconds = round(time.monotonic() - begun, 1)
+        say_json({"folder": str(out), "seconds": seconds, "predictions": facts} | outcome(run))
+
+
+def write_demo(out: Path, rounds: int) -> Path:
+    write_example(out / "data")
+    for name in HELPERS:
+        with (out / "data" / f"{name}.toml").open("a", encoding="utf-8") as file:
+            file.write(_ALLOW)
+    task = out / "task.toml"
+    helpers, purpose = json_format.dumps(list(HELPERS)), json_format.dumps(PURPOSE)
+    task.write_text(_TASK.format(purpose=purpose, helpers=helpers, rounds=rounds), encoding="utf-8")
+    return task
+
+
+# ``assistlearn site``: an organisation's place in a network, and the relay.
+
+
+site = typer.Typer(no_args_is_help=True, help="Join a network; run or check an organisation's site, or the relay.")
+
+Kit = Annotated[Path, typer.Argument(metavar="KIT", help="The kit's folder.")]
+AgentFile = Annotated[
+    Path | None,
+    typer.Option("--agent", metavar="FILE", help="The organisation's agent file.", show_default="KIT/agent.toml"),
+]
+
+LAST_WORDS = 2.0
+"""Seconds to wait at the end for a screen that accepts no output."""
+
+
+@site.command()
+def request(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The organisation's name, or the relay's host name.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="KIT", help="The folder that becomes the kit.")] = Path(
+        "kit"
+    ),
+    role: Annotated[
+        Literal["member", "initiator", "relay"],
+        typer.Option("--role", metavar="ROLE", help="member, initiator (starts runs) or relay."),
+    ] = "member",
+    json: Json = False,
+) -> None:
+    """Make a private key, which stays here, and a request to send to the network's authority."""
+    from assistlearn.reach.flare.installed import require_flare
+    from assistlearn.reach.flare.provisioning.signing_request import make_request
+
+    require_flare()
+    file, fingerprint = make_request(out, name, role)
+    if json:
+        say_json({"name": name, "kit": str(out), "request": str(file), "fingerprint": fingerprint})
+        return
+    say(f"A private key was made in {plain(out)}. It never leaves this machine.")
+    say(f"Send this file to the network's authority; it is no secret: [bold]{plain(file)}[/]")
+    say(f"Fingerprint, to read to them by telephone: [bold]{fingerprint}[/]")
+    say("When the answer has come: " + command("site", "join", out, f"{name}.member"))
+
+
+@site.command()
+def join(
+    kit: Kit,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What the authority has sent (.member).")],
+    fingerprint: Fingerprint = None,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Complete a kit with the certificates that the authority has signed, or renew them, also while the site runs."""
+    from assistlearn.reach.flare.provisioning.completing import join as join_network
+    from assistlearn.reach.flare.provisioning.completing import root_of
+    from assistlearn.reach.flare.provisioning.fingerprint import fingerprint as fingerprint_of
+    from assistlearn.reach.flare.provisioning.membership import read_membership
+
+    membership = read_membership(file)
+    shown = fingerprint_of(membership.loaded()[0].public_key())
+    if root_of(kit) != shown or fingerprint is not None:  # an authority that the kit knows need not be confirmed again
+        confirm(f"{file} is of the network {membership.network!r}.", shown, fingerprint, yes)
+    made = join_network(kit, membership)
+    if json:
+        say_json({"name": made.name, "kind": made.kind, "network": made.network, "kit": str(kit)})
+        return
+    say(f"The kit of [bold]{plain(made.name)}[/] in network {plain(made.network)} is complete: {plain(kit)}")
+    say("Next: " + command("site", "check", kit))
+
+
+@site.command()
+def revoked(
+    kit: Kit,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The authority's list (revoked.crl).")],
+    json: Json = False,
+) -> None:
+    """Install the authority's list of revoked certificates. A running site or relay needs no restart."""
+    from cryptography import x509
+
+    from assistlearn.reach.flare.provisioning.kit import ADMIN, load_kit
+    from assistlearn.reach.flare.provisioning.revoked_list import LARGEST_LIST, install_list, read_list
+    from assistlearn.reach.flare.provisioning.safe_files import read_small
+
+    found = load_kit(kit)
+    content = read_small(file, LARGEST_LIST)
+    authority = x509.load_pem_x509_certificate(found.authority.read_bytes())
+    new = install_list(content, authority, found.revoked, file)
+    if (found.folder / ADMIN).is_dir():
+        install_list(content, authority, load_kit(found.folder / ADMIN, "admin").revoked, file)
+    number = len(read_list(content, authority, file))
+    if json:
+        say_json({"kit": str(kit), "revoked": number, "new": new})
+        return
+    known = f"{counted(number, 'revoked certificate')} in the list of {plain(kit)}"
+    say(known + ("." if new else ", which was there already."))
+
+
+@site.command()
+def start(
+    kit: Kit = Path(),
+    agent: AgentFile = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", metavar="", help="Log to the file only, not to the screen.")
+    ] = False,
+) -> None:
+    """Start a site or the relay. It runs until SIGTERM or Ctrl-C. The log is also in KIT/site.log."""
+    from assistlearn.agent.file import load_description
+    from assistlearn.reach.flare.installed import require_flare
+    from assistlearn.reach.flare.provisioning.kit import load_kit
+    from assistlearn.reach.flare.site.certificates import check_certificate
+    from assistlearn.reach.flare.site.findings import check_described
+    from assistlearn.reach.flare.site.log_pump import Screen
+    from assistlearn.reach.flare.site.site_process import run_site
+
+    require_flare()
+    found = load_kit(kit, "site", "relay")
+    check_certificate(found, datetime.now(UTC))
+    file = None if found.kind == "relay" else (agent or found.agent_file)
+    if file is not None:
+        check_described(found, load_description(file))
+    screen = Screen(sys.stdout.fileno())  # the site goes on if the screen is closed, or accepts no output
+    screen.show(f"{_title_of(found.kind)} {found.name} of network {found.network}")
+    screen.show(f"Log: {found.folder / 'site.log'}")
+    screen.show("Stop it with Ctrl-C or SIGTERM.")
+    run_site(found, file, None if quiet else screen.show)
+    screen.show("Stopped.")
+    screen.close(LAST_WORDS)
+
+
+@site.command()
+def check(kit: Kit = Path(), agent: AgentFile = None, json: Json = False) -> None:
+    """Check a kit, its certificates, the relay, the clocks and the table. Nothing is shared.
+
+    To see what would leave the organisation: assistlearn check KIT/agent.toml
+    """
+    from assistlearn.reach.flare.provisioning.kit import load_kit
+    from assistlearn.reach.flare.site.findings import check_site
+
+    found = load_kit(kit)
+    findings = []
+    for finding in check_site(found, agent):
+        findings.append(finding)
+        if not json:
+            mark = "[green]ok[/]  " if finding.right else "[red]wrong[/]"
+            say(f"{mark} {finding.what}: {plain(finding.words)}")
+    right = all(finding.right for finding in findings)
+    if json:
+        say_json({"kit": str(kit), "name": found.name, "right": right, "findings": [asdict(f) for f in findings]})
+    elif right and found.kind == "site":
+        say("What would leave this organisation: " + command("check", agent or found.agent_file))
+    wrong = {finding.what for finding in findings if not finding.right}
+    if wrong:
+        raise typer.Exit(3 if wrong <= {"relay", "clocks"} else 2)
+
+
+@site.command()
+def status(kit: Kit = Path(), json: Json = False) -> None:
+    """Say whether the site or relay of this kit runs and is connected. Exit code 0 if so, 3 if not."""
+    from assistlearn.reach.flare.provisioning.kit import load_kit
+    from assistlearn.reach.flare.site.health import found
+
+    asked = load_kit(kit, "site", "relay")
+    well, words, health = found(asked)
+    if json:
+        said = {} if health is None else msgspec.to_builtins(health)
+        say_json({"name": asked.name, "kit": str(asked.folder), "healthy": well, "words": words} | said)
+    else:
+        mark = "[green]ok[/]  " if well else "[red]wrong[/]"
+        say(f"{mark} {_title_of(asked.kind)} [bold]{plain(asked.name)}[/]: {plain(words)}")
+        if health is not None:
+            _show_health(health)
+    if not well:
+        raise typer.Exit(3)
+
+
+def _show_health(health: Health) -> None:
+    say(f"  process {health.pid}, since {health.since:%d %B %Y %H:%M:%S} UTC")
+    say(f"  FLARE's process {health.flare or '-'}, started {counted(health.starts, 'time')}")
+    say(f"  jobs: {', '.join(health.jobs) or 'none'}")
+    if health.lost_lines:
+        say(f"  {counted(health.lost_lines, 'line')} of the log could not be written: is the disk full?")
+    say(f"  last line of the log: {plain(health.last_line)}")
+
+
+def _title_of(kind: str) -> str:
+    return "The relay" if kind == "relay" else "Site"

@@ -7,7 +7,7 @@ import os
 import secrets
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,17 +24,15 @@ if TYPE_CHECKING:
     from assistlearn.agent.file import AgentDescription
 
 
-# What a command says: for people by rich, for scripts as one JSON object.
-
-
 KEPT = "\n\t\u200c\u200d"
 """Characters that are not printable but shown unchanged: line ends, tabs, and the joiners that some scripts need."""
 
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run.")]
+AgentFile = Annotated[Path, typer.Argument(metavar="FILE", help="The agent's TOML file.")]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object, for scripts.")]
 
 
 def say_json(facts: dict[str, Any]) -> None:
-    """Print facts as JSON on one line."""
     sys.stdout.write(json.dumps(facts, ensure_ascii=False, default=str) + "\n")
 
 
@@ -43,13 +41,19 @@ def say(text: str) -> None:
     Console(highlight=False, emoji=False).print(text, soft_wrap=True)
 
 
+def table_of(words: Sequence[str], numbers: Sequence[str] = (), title: str | None = None) -> Table:
+    """Return a table with columns of words, followed by columns of numbers."""
+    table = Table(*words, title=title, title_justify="left")
+    for name in numbers:
+        table.add_column(name, justify="right")
+    return table
+
+
 def say_table(table: Table) -> None:
-    """Print a table."""
     Console(highlight=False, emoji=False).print(table)
 
 
 def complaints() -> Console:
-    """Return where errors and progress go: standard error."""
     return Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
 
@@ -72,7 +76,7 @@ def command(*parts: str | Path) -> str:
     return plain(shlex.join(["assistlearn", *map(str, parts)]))
 
 
-# What a command asks its user: a passphrase, whether a fingerprint is the right one, whether to go on.
+# What a command asks its user.
 
 
 VARIABLE = "ASSISTLEARN_PASSPHRASE"
@@ -138,7 +142,7 @@ def confirm(what: str, shown: str, wanted: str | None, yes: bool) -> None:
         raise SettingsError("Nothing was done: the fingerprint was not confirmed.")
 
 
-# Check where a command may write: files that are needed are never overwritten, others only if the user agrees.
+# Where a command may write: files that are needed are never overwritten, others only if the user agrees.
 
 
 Force = Annotated[bool, typer.Option("--force", "-f", metavar="", help="Replace an existing file without a question.")]
@@ -147,20 +151,8 @@ Force = Annotated[bool, typer.Option("--force", "-f", metavar="", help="Replace 
 def check_target(path: Path, needed: Mapping[Path, str], *, force: bool, quiet: bool, flag: str = "--out") -> None:
     """Raise ``SettingsError`` if a file must not be written, or the user does not agree to replace it.
 
-    Call it before work begins.
-
-    Parameters
-    ----------
-    path : path
-        The file to write.
-    needed : mapping of path to str
-        Files and folders that must stay, each with words for the error message. Of a folder, everything in it stays.
-    force : bool
-        Whether to replace an existing file without a question. Needed files are never replaced.
-    quiet : bool
-        Whether to ask no question.
-    flag : str
-        The option that names the file on the command line.
+    Call it before work begins. ``needed`` has files and folders that must stay, with words for the error message; of a
+    folder, everything in it stays. They are never replaced, even by ``force``. If ``quiet``, no question is asked.
     """
     if path.is_dir():
         raise SettingsError(f"{flag} {path} is a folder. Name a file.")
@@ -182,7 +174,6 @@ def check_picture(path: Path, *, force: bool, quiet: bool, flag: str = "--plot")
 
 
 def needed_by_run(run: Path) -> dict[Path, str]:
-    """Return what a run needs on this machine: what it has written, and its agents' files, tables and models."""
     from assistlearn.initiator.folder import NAMES, RunFolder
 
     own = {run / name: "a file of the run" for name in NAMES}
@@ -217,9 +208,6 @@ def _table_here(agent: AgentDescription) -> Path | None:
         return agent.table.path
     database = agent.table.database if isinstance(agent.table, TableQuery) else None
     return database if isinstance(database, Path) else None
-
-
-# Make a name for a run that has none.
 
 
 def new_name(kind: str) -> str:

@@ -1,15 +1,22 @@
-"""``assistlearn predict``: the agents' votes on samples, combined."""
+"""Commands that predict: ``predict`` writes a file, and ``serve`` answers over HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 import typer
 
-from assistlearn.cli.output import Force, Json, check_target, needed_by_run, plain, say, say_json
-from assistlearn.errors import TableError, UnreachableError
+from assistlearn.cli.output import Force, Json, RunPath, check_target, needed_by_run, plain, say, say_json
+from assistlearn.errors import SettingsError, TableError, UnreachableError
 from assistlearn.evaluation.words import counted
 from assistlearn.reach import A_YEAR, TIMEOUT
 
@@ -22,58 +29,7 @@ if TYPE_CHECKING:
     from assistlearn.initiator.prediction import Prediction
     from assistlearn.tables.settings import ReadingLimits
     from assistlearn.tables.sources import Source
-
-
-# Read the file with the ids to predict, in the same way as agents' tables. Errors name the place in the file.
-
-
-def ids_in(file: Path, folder: RunFolder) -> pl.Series:
-    """Return the ids in a file; raise an error if an id is missing or occurs twice."""
-    from assistlearn.agent.file import load_description
-    from assistlearn.alignment import Ids, join_ids
-
-    settings = folder.settings()
-    description = load_description(settings.files[settings.initiator])
-    names = description.id
-    source = _source(file, names, description.reading)
-    there = source.names()
-    for name in names:
-        if name not in there:
-            raise TableError(
-                f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
-                f"{', '.join(map(repr, there))}. Rename the column with the ids to {name!r}, in the first line of the "
-                "file."
-            )
-    frame = source.read(names, names)
-    ids = frame[names[0]] if len(names) == 1 else join_ids([frame[name] for name in names], str(file))
-    Ids(ids, str(file))
-    return ids
-
-
-def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
-    from assistlearn.tables.sources.csv import CsvSource
-    from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource
-
-    if file.is_dir():
-        raise TableError(f"{file} is a folder. Name a file with ids: CSV or Parquet.")
-    if not file.is_file():
-        raise TableError(f"{file}: there is no such file.")
-    if file.suffix.lower() == ".parquet":
-        return ParquetSource([ParquetFile(str(file), str(file))], str(file), limits)
-    return CsvSource(file, _separator(file, names), str(file), limits)
-
-
-def _separator(file: Path, names: Sequence[str]) -> str:
-    """Return the separator with which the header has the id columns; a comma if there is none."""
-    with file.open("rb") as opened:
-        header = opened.readline(2**16).decode(errors="replace").strip("\ufeff\r\n")
-    for sign in ",;\t|":
-        if set(names) <= {name.strip('"') for name in header.split(sign)}:
-            return sign
-    return ","
-
-
-# ``assistlearn predict``: the agents' votes on samples, added up.
+    from assistlearn.web.predictor import Predictor
 
 
 OWN_COLUMNS = ("prediction", "agents", "absent")
@@ -90,7 +46,7 @@ BY_SHARES = "(shares of the labels)"
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run.")],
+    run: RunPath,
     ids: Annotated[
         Path | None,
         typer.Option(
@@ -144,7 +100,6 @@ def predicted(
     require_all: bool = False,
     without: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Predict, write the file, and return how it went."""
     from assistlearn.alignment import Ids
     from assistlearn.alignment.ids import without_case
     from assistlearn.cli.progress import AskingBar
@@ -172,6 +127,52 @@ def predicted(
         raise UnreachableError(f"Nothing was written, as not every agent takes part. {_reasons(prediction)}")
     _write(out, own.description.id, asked, prediction)
     return _facts(out, prediction) | {"without": list(without), "trained_on": _trained_on(folder, rows, own)}
+
+
+def ids_in(file: Path, folder: RunFolder) -> pl.Series:
+    """Return the ids in a file; raise an error if an id is missing or occurs twice."""
+    from assistlearn.agent.file import load_description
+    from assistlearn.alignment import Ids, join_ids
+
+    settings = folder.settings()
+    description = load_description(settings.files[settings.initiator])
+    names = description.id
+    source = _source(file, names, description.reading)
+    there = source.names()
+    for name in names:
+        if name not in there:
+            raise TableError(
+                f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
+                f"{', '.join(map(repr, there))}. Rename the column with the ids to {name!r}, in the first line of the "
+                "file."
+            )
+    frame = source.read(names, names)
+    ids = frame[names[0]] if len(names) == 1 else join_ids([frame[name] for name in names], str(file))
+    Ids(ids, str(file))
+    return ids
+
+
+def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
+    from assistlearn.tables.sources.csv import CsvSource
+    from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource
+
+    if file.is_dir():
+        raise TableError(f"{file} is a folder. Name a file with ids: CSV or Parquet.")
+    if not file.is_file():
+        raise TableError(f"{file}: there is no such file.")
+    if file.suffix.lower() == ".parquet":
+        return ParquetSource([ParquetFile(str(file), str(file))], str(file), limits)
+    return CsvSource(file, _separator(file, names), str(file), limits)
+
+
+def _separator(file: Path, names: Sequence[str]) -> str:
+    """Return the separator with which the header has the id columns; a comma if there is none."""
+    with file.open("rb") as opened:
+        header = opened.readline(2**16).decode(errors="replace").strip("\ufeff\r\n")
+    for sign in ",;\t|":
+        if set(names) <= {name.strip('"') for name in header.split(sign)}:
+            return sign
+    return ","
 
 
 def _reasons(prediction: Prediction) -> str:
@@ -215,8 +216,8 @@ def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Pre
     columns["prediction"] = pl.Series(prediction.labels, strict=False)
     for position, name in enumerate(prediction.classes):
         columns[f"probability of {name}"] = pl.Series(prediction.probabilities[:, position]).set(unknown, None)
-    voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks)
-    columns["agents"] = _with_shares([names or None for names in voters], prediction)
+    voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) or None for row in masks)
+    columns["agents"] = [BY_SHARES if alone else who for who, alone in zip(voters, prediction.by_shares, strict=True)]
     columns["absent"] = pl.Series([" ".join(prediction.absent) or None] * len(asked), dtype=pl.String)
     write_bytes(out, as_csv(columns).encode())
 
@@ -245,11 +246,6 @@ def as_csv(columns: Mapping[str, Any]) -> str:
     return pl.DataFrame({name: harmless(values) for name, values in named}).write_csv()
 
 
-def _with_shares(voters: list[str | None], prediction: Prediction) -> list[str | None]:
-    """Return who voted on each sample, or :data:`BY_SHARES` where the shares of the labels decide."""
-    return [BY_SHARES if alone else names for names, alone in zip(voters, prediction.by_shares, strict=True)]
-
-
 def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
     labels = prediction.labels
     return {
@@ -265,7 +261,6 @@ def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
 
 
 def show_predicted(facts: dict[str, Any]) -> None:
-    """Print for people how a prediction went."""
     n, unknown = facts["samples"], facts["unknown_to_all"]
     say(f"{counted(n - unknown, 'sample')} predicted, in {plain(facts['file'])}.")
     for name, count in facts["known"].items():
@@ -290,3 +285,148 @@ def show_predicted(facts: dict[str, Any]) -> None:
         say(f"Without {plain(', '.join(facts['without']))}, as you asked.")
     if facts["absent"] and facts["known"]:
         say("The predictions use only the votes of the other agents.")
+
+
+# ``assistlearn serve``: predictions over HTTP, for programs.
+
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Addresses that only this machine reaches."""
+
+
+def serve(
+    run: RunPath,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, metavar="PORT", help="The port. 0 takes any free port.")
+    ] = 8080,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="The address to listen at. The default is reached from this machine only."
+        ),
+    ] = "127.0.0.1",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The file with the token that clients must send. It is made if it does not exist.",
+            show_default="serve.token in the run's folder",
+        ),
+    ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", metavar="", help="Need no token: everybody who reaches the port gets answers.")
+    ] = False,
+    tls_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A certificate in PEM format, to answer over HTTPS.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The private key of the certificate, in PEM format.")
+    ] = None,
+    most_ids: Annotated[
+        int, typer.Option(min=1, max=100_000, metavar="IDS", help="The largest number of ids in one request.")
+    ] = 1_000,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HELPER", help="Answer without this helper. Can be given several times."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Answer other programs' requests for predictions over HTTP, until Ctrl-C.
+
+    Every request is passed on to the helpers. If a helper cannot be reached or refuses, the answer names it and uses
+    the votes of the others.
+    """
+    from assistlearn.web import require_web
+
+    require_web("assistlearn serve")
+    if no_token and token_file is not None:
+        raise SettingsError("--token-file and --no-token contradict each other. Give one of them.")
+    tls = _tls(tls_cert, tls_key)
+    token = partial(_token, run, token_file, no_token)
+    with _stopped_by_signals():
+        _serve(run, host, port, tls, token, most_ids, without or (), json)
+    if not json:
+        say("Stopped.")
+
+
+def _serve(
+    run: Path,
+    host: str,
+    port: int,
+    tls: dict[str, Any],
+    token_of: Callable[[], tuple[str | None, str | None]],
+    most_ids: int,
+    without: Sequence[str],
+    json: bool,
+) -> None:
+    from assistlearn.web.inference import ServingLimits
+    from assistlearn.web.predictor import opened_predictor
+    from assistlearn.web.server import WebServer, listening, port_of, protocol_for
+    from assistlearn.web.service import PredictionService
+
+    limits = ServingLimits(most_ids=most_ids, most_bytes=max(1_000_000, 1_100 * most_ids))
+    with opened_predictor(run, without=without) as predictor, listening(port, host) as there:
+        token, file = token_of()
+        address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port_of(there)}"
+        facts = {"address": address, "model": predictor.run.name, "token_file": file}
+        app = PredictionService(predictor, limits).application(token, loopback=host in LOOPBACK)
+        server = WebServer(app, there, http=protocol_for(limits.slowest), lifespan="off", **tls)
+
+        def tell(started: Future[dict[str, str]]) -> None:
+            if not server.should_exit:
+                said = facts | {"missing": started.result()}
+                say_json(said) if json else _show_service(said, predictor)
+                sys.stdout.flush()  # somebody may wait for the address
+
+        predictor.started.add_done_callback(tell)
+        server.run_until_stopped()
+
+
+def _token(run: Path, file: Path | None, none: bool) -> tuple[str | None, str | None]:
+    from assistlearn.initiator.folder import TOKEN_FILE
+    from assistlearn.web.access import kept_token
+
+    if none:
+        return None, None
+    place = file or run / TOKEN_FILE
+    return kept_token(place), str(place)
+
+
+def _tls(cert: Path | None, key: Path | None) -> dict[str, Any]:
+    """Return the server's settings for TLS; raise an error if certificate and key cannot be used."""
+    if cert is None and key is None:
+        return {}
+    if cert is None or key is None:
+        raise SettingsError("--tls-cert and --tls-key go together: give both.")
+    import ssl
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key)
+    except OSError as error:  # also if a file holds no certificate, or the key of another one
+        raise SettingsError(f"{cert} and {key} cannot be used for TLS: {error}.") from None
+    return {"ssl_certfile": str(cert), "ssl_keyfile": str(key)}
+
+
+def _show_service(facts: dict[str, Any], predictor: Predictor) -> None:
+    ids = predictor.run.holdings.ids.texts
+    for name, why in facts["missing"].items():
+        say(f"[yellow]{plain(name)} is missing:[/] {plain(why)}")
+    say(f"Predictions of run {plain(facts['model'])} at {plain(facts['address'])}. Ctrl-C stops.")
+    token = facts["token_file"]
+    header = "" if token is None else f' -H "Authorization: Bearer $(cat {shlex.quote(token)})"'
+    address = f"{facts['address']}/predict?id={quote(ids[0], safe='')}"  # a table without rows was refused before
+    say(plain(f"Try it: curl{header} {shlex.quote(address)}"))
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Make SIGTERM end the command as Ctrl-C does. While the server runs, it handles both signals itself."""
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

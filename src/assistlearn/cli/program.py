@@ -7,23 +7,21 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 from typer.main import get_command
 
-from assistlearn.cli.audit import audit, forget, privacy, recount
-from assistlearn.cli.begin import check, init, move
+from assistlearn.cli.audit import audit, forget, move, privacy, recount
+from assistlearn.cli.begin import check, init
 from assistlearn.cli.consent import approve, reject, requests
 from assistlearn.cli.doctor import doctor
-from assistlearn.cli.network import app as network
+from assistlearn.cli.network import network, site
 from assistlearn.cli.output import complaints, plain, say_json
-from assistlearn.cli.predict import predict
+from assistlearn.cli.predict import predict, serve
 from assistlearn.cli.report import report, show, watch
-from assistlearn.cli.serve import serve
-from assistlearn.cli.site import app as site
 from assistlearn.cli.train import simulate, train
 from assistlearn.cli.worth import worth
 from assistlearn.errors import (
@@ -51,32 +49,21 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-BEGIN, TRAIN, RESULT, PREDICT = "Begin", "Train", "Look at a result", "Predict"
-OWNER, BETWEEN = "Data protection and consent", "A network of organisations"
-PANELS = (BEGIN, TRAIN, RESULT, PREDICT, OWNER, BETWEEN)
+PANELS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "Begin": (init, check, worth, doctor),
+    "Train": (simulate, train),
+    "Look at a result": (show, report, watch),
+    "Predict": (predict, serve),
+    "Data protection and consent": (audit, privacy, recount, requests, approve, reject, forget, move),
+    "A network of organisations": (),
+}
 """The headings under which help shows the commands."""
 
-app.command("init", rich_help_panel=BEGIN)(init)
-app.command("check", rich_help_panel=BEGIN)(check)
-app.command("worth", rich_help_panel=BEGIN)(worth)
-app.command("doctor", rich_help_panel=BEGIN)(doctor)
-app.command("simulate", rich_help_panel=TRAIN)(simulate)
-app.command("train", rich_help_panel=TRAIN)(train)
-app.command("show", rich_help_panel=RESULT)(show)
-app.command("report", rich_help_panel=RESULT)(report)
-app.command("watch", rich_help_panel=RESULT)(watch)
-app.command("predict", rich_help_panel=PREDICT)(predict)
-app.command("serve", rich_help_panel=PREDICT)(serve)
-app.command("audit", rich_help_panel=OWNER)(audit)
-app.command("privacy", rich_help_panel=OWNER)(privacy)
-app.command("recount", rich_help_panel=OWNER)(recount)
-app.command("requests", rich_help_panel=OWNER)(requests)
-app.command("approve", rich_help_panel=OWNER)(approve)
-app.command("reject", rich_help_panel=OWNER)(reject)
-app.command("forget", rich_help_panel=OWNER)(forget)
-app.command("move", rich_help_panel=OWNER)(move)
-app.add_typer(network, name="network", rich_help_panel=BETWEEN)
-app.add_typer(site, name="site", rich_help_panel=BETWEEN)
+for _panel, _commands in PANELS.items():
+    for _command in _commands:
+        app.command(_command.__name__, rich_help_panel=_panel)(_command)
+app.add_typer(network, name="network", rich_help_panel="A network of organisations")
+app.add_typer(site, name="site", rich_help_panel="A network of organisations")
 
 
 def _version(asked: bool) -> None:
@@ -102,7 +89,6 @@ def _help(
 
 
 def main(program: typer.Typer = app, name: str = "assistlearn") -> None:
-    """Run the command that the program was called with, and end with its exit code."""
     warnings.formatwarning = _one_line
     sys.exit(run(sys.argv[1:], program, name))
 
@@ -163,7 +149,6 @@ def _in_one_line(paragraph: str) -> str:
 
 
 def exit_code(error: AssistLearnError) -> int:
-    """Return the exit code that an error ends the program with."""
     match error:
         case InterruptedRunError():
             return INTERRUPTED
@@ -178,7 +163,6 @@ def exit_code(error: AssistLearnError) -> int:
 
 
 def _complain(error: BaseException, message: str, code: int, as_json: bool) -> int:
-    """Say what went wrong, and return the exit code."""
     every = [(error, message), *((other, str(other)) for other in getattr(error, "others", ()))]
     said = [
         {

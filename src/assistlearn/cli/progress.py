@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -41,8 +40,6 @@ class _Words(TextColumn):
 
 
 class _Bar:
-    """A bar that is gone when the work is done."""
-
     def __init__(self, quiet: bool, console: Console | None) -> None:
         console = console or complaints()
         self._quiet = quiet
@@ -61,44 +58,23 @@ class _Bar:
         self.progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.progress.stop()
 
 
 class CountingBar(_Bar):
-    """A bar that counts pieces of work.
-
-    Parameters
-    ----------
-    quiet : bool
-        Show nothing.
-    total : int
-        How many pieces there are.
-    console : Console, optional
-        Where to show it.
-    """
+    """A bar that counts ``total`` pieces of work."""
 
     def __init__(self, quiet: bool, total: int, console: Console | None = None) -> None:
         super().__init__(quiet, console)
         self._work = self.progress.add_task("", total=total, note="")
 
     def count(self, words: str) -> None:
-        """Count one more piece as done, and show these words about it."""
         self.progress.update(self._work, advance=1, description=plain(words))
 
 
 class AskingBar(_Bar):
-    """A bar that counts samples, for one agent after the other, while they are matched or votes are asked for.
-
-    Parameters
-    ----------
-    quiet : bool
-        Show nothing.
-    console : Console, optional
-        Where to show it.
-    """
+    """A bar that counts samples, for one agent after the other, while they are matched or votes are asked for."""
 
     def __init__(self, quiet: bool, console: Console | None = None) -> None:
         super().__init__(quiet, console)
@@ -106,7 +82,6 @@ class AskingBar(_Bar):
         self._bytes = 0
 
     def show(self, event: Event) -> None:
-        """Show an event of the run."""
         match event:
             case SamplesDone():
                 words = f"samples with {plain(event.agent)}"
@@ -137,17 +112,7 @@ class AskingBar(_Bar):
 
 
 class TrainingBar(AskingBar):
-    """A bar that first counts samples and then turns. It shows how good each model is, and how good all are together.
-
-    Parameters
-    ----------
-    settings : RunSettings
-        The settings of the run.
-    quiet : bool
-        Show nothing.
-    console : Console, optional
-        Where to show it.
-    """
+    """A bar that first counts samples and then turns, and shows how good each model is, and all together."""
 
     def __init__(self, settings: RunSettings, quiet: bool, console: Console | None = None) -> None:
         super().__init__(quiet, console)
@@ -161,7 +126,6 @@ class TrainingBar(AskingBar):
         self._explained: set[str] = set()
 
     def show(self, event: Event) -> None:
-        """Show an event of the run."""
         match event:
             case RoundFinished(metric=float(measured)) if self._metric != "accuracy":
                 self._together = f"; together {TITLES[self._metric]} {measured:.3f} on the hold-out samples"
@@ -191,7 +155,6 @@ class TrainingBar(AskingBar):
         self._n_rounds += rounds
 
     def _explain(self, turn: TurnFinished) -> None:
-        """Say why an agent sits out, once for each agent."""
         if turn.why and turn.agent not in self._explained:
             self._explained.add(turn.agent)
             self.say(f"{turn.agent} sits out turn {turn.turn}, and may sit out others. {turn.why}")
@@ -217,7 +180,6 @@ class WorthBar(TrainingBar):
     _gain = ""
 
     def show(self, event: Event) -> None:
-        """Show an event of the pilot."""
         match event:
             case SamplesOpened():
                 self._gain = f"gain {event.gain:+.3f}, {event.lower:+.3f} to {event.upper:+.3f}"
@@ -229,7 +191,6 @@ class WorthBar(TrainingBar):
                 super().show(event)
 
     def _end_training(self) -> None:
-        """Replace the bar of the turns by a bar of the samples."""
         if self._turns is not None:
             self.progress.remove_task(self._turns)
             self._turns = None

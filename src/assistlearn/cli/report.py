@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.table import Table
@@ -19,6 +19,7 @@ from rich.table import Table
 from assistlearn.cli.output import (
     Force,
     Json,
+    RunPath,
     check_target,
     command,
     needed_by_agents,
@@ -27,6 +28,7 @@ from assistlearn.cli.output import (
     say,
     say_json,
     say_table,
+    table_of,
 )
 from assistlearn.cli.worth import show_pilot
 from assistlearn.errors import SettingsError
@@ -54,8 +56,7 @@ if TYPE_CHECKING:
     from assistlearn.web.live import Watched
 
 
-# Print what the hold-out samples show about a run: figures with help and alone, who helped, and who did harm.
-
+E = TypeVar("E")
 
 MOST_CLASSES = 12
 """With more classes, the table leaves out how often each class was predicted. ``--json`` has these counts."""
@@ -67,107 +68,8 @@ SHARED = {
 LOST = {"accuracy": "accuracy lost without it", "loss": "loss higher without it"}
 
 
-def show_report(view: View, classes: Sequence[Any], rounds: str) -> None:
-    """Print what the hold-out samples show about the result of a run."""
-    found, answer, subject = view.findings, view.answer, view.subject
-    assert answer is not None
-    samples = counted(answer.n_samples, "hold-out sample")
-    said = _answer(answer, subject.label_only)
-    say(f"On {samples}, whose labels helpers were not told, after {rounds}: {said}")
-    say_table(_metrics(found, subject.label_only))
-    for helper in found.worse:
-        done = (
-            "its votes were left out" if helper in found.left_out else 'its votes count, because worse_agent is "keep"'
-        )
-        say(
-            f"[yellow]{plain(helper)} makes the result worse on these samples, by more than chance explains:[/] {done}."
-        )
-    if found.shares:
-        say_table(_shares(found))
-        if not subject.label_only:
-            say(plain(_narrow(shares_in_words(found, subject.initiator))))
-    if found.confusion is not None:
-        say_table(_classes(found.confusion, classes))
-
-
-def _answer(answer: Headline, label_only: bool) -> str:
-    """Return in words whether help was worth it, by the metric that leads."""
-    if answer.assisted is None:
-        return plain(f"{VERDICTS[answer.verdict]} {difference_in_words(answer)}")
-    by_labels = f" ({alone_in_words(answer.what)})" if label_only else ""
-    with_help, alone = (_narrow(measured(answer, value)) for value in (answer.assisted, answer.alone))
-    verdict = VERDICTS[answer.verdict]
-    verdict = f"[yellow]{verdict}[/]" if answer.verdict == "worse" else verdict
-    words = f"{answer.what} [bold]{with_help}[/] with help, {alone} alone{by_labels}. {verdict}"
-    return f"{words} {_narrow(difference_in_words(answer))}".rstrip()
-
-
-def _narrow(words: str) -> str:
-    """Return words as a terminal shows them: without blanks before the sign for a percentage."""
-    return words.replace("\N{NO-BREAK SPACE}%", "%")
-
-
-def _metrics(found: Findings, label_only: bool) -> Table:
-    view = Table("", title=compared_in_words(label_only), title_justify="left")
-    for title in ("with help", "alone", "difference", "95 % interval"):
-        view.add_column(title, justify="right")
-    for each in found.metrics:
-        between = each.difference
-        difference = ("-", "-") if between is None else (f"{between.value:+.3f}", _interval(between))
-        view.add_row(TITLES.get(each.name, each.name), _figure(each.assisted), _figure(each.alone), *difference)
-    return view
-
-
-def _shares(found: Findings) -> Table:
-    of = found.shared_in
-    other: SharedIn = "loss" if of == "accuracy" else "accuracy"
-    title = "Who helped: how much of the result is due to each helper's votes"
-    view = Table("helper", title=title, title_justify="left")
-    for name in (*SHARED[of], *SHARED[other], LOST[of]):
-        view.add_column(name, justify="right")
-    for row in found.shares:
-        lost = row.lost_without if of == "accuracy" else row.loss_without
-        view.add_row(plain(row.helper), *_share_of(row, of), *_share_of(row, other), f"{lost or 0.0:+.3f}")
-    if found.together is not None:
-        view.add_section()
-        view.add_row("all helpers' votes", *_share_of(found.together, of), *_share_of(found.together, other), "")
-    return view
-
-
-def _share_of(row: ShareRow, of: SharedIn) -> tuple[str, str]:
-    return f"{row.share(of):+.3f}", f"{2 * row.error(of):.3f}"
-
-
-def _classes(found: Confusion, classes: Sequence[Any]) -> Table:
-    """Return a table of the true classes: which classes were predicted for them, and how often the right one."""
-    view = Table("true class", title="Which class was predicted", title_justify="left")
-    few = len(classes) <= MOST_CLASSES
-    for title in [plain(each) for each in classes] if few else []:
-        view.add_column(title, justify="right")
-    view.add_column("found", justify="right")
-    view.add_column("found alone", justify="right")
-    for name, counts, right, alone in zip(classes, found.counts, found.found, found.found_alone, strict=True):
-        view.add_row(plain(name), *([f"{count:g}" for count in counts] if few else []), _share(right), _share(alone))
-    return view
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1%}"
-
-
-def _interval(between: Difference) -> str:
-    return f"{between.low:+.3f} to {between.high:+.3f}"
-
-
-# ``assistlearn show``: a run's result: contributions, stop reason, accuracy, bytes.
-
-
 def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run.")],
+    run: RunPath,
     json: Json = False,
 ) -> None:
     """Show the result of a run: how good it is, who contributed what, why it stopped, what was exchanged."""
@@ -186,7 +88,6 @@ def show(
 
 
 def outcome(folder: RunFolder) -> dict[str, Any]:
-    """Return how a run went, as plain values: how far it is, its result, and its accuracy by round."""
     from assistlearn.initiator.folder import log_is_whole
 
     result, view = folder.result(), told(folder)
@@ -217,7 +118,6 @@ def told(folder: RunFolder) -> View:
 
 
 def show_result(folder: RunFolder) -> None:
-    """Print a run's result for people."""
     from assistlearn.events import StopReason
     from assistlearn.initiator.folder import log_is_whole
 
@@ -264,24 +164,21 @@ def show_result(folder: RunFolder) -> None:
 
 
 def _show_goes_on(folder: RunFolder) -> None:
-    """Say what has changed since the run that this one goes on from, if there is one."""
-    before = goes_on_of(folder)
     from assistlearn.report.story import changes_in_words
 
-    for words in [] if before is None else changes_in_words(before):
-        say(plain(words))
+    if (before := goes_on_of(folder)) is not None:
+        for words in changes_in_words(before):
+            say(plain(words))
 
 
 def goes_on_of(folder: RunFolder) -> RunGoesOn | None:
     """Return what has changed since the run that this one goes on from; None where it goes on from no other."""
-    from assistlearn.events import RunGoesOn, read
+    from assistlearn.events import RunGoesOn
 
-    told = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, RunGoesOn)]
-    return told[-1] if told else None
+    return _last(folder, RunGoesOn)
 
 
 def _probabilities(plan: Plan, result: dict[str, Any]) -> str:
-    """Return in words whether and how the probabilities were calibrated."""
     from assistlearn.evaluation.calibration import ScoreCalibration, in_words
 
     calibration = ScoreCalibration.from_json(result.get("calibration"))
@@ -307,10 +204,17 @@ def _show_labels(folder: RunFolder) -> None:
 
 def labels_told(folder: RunFolder) -> dict[str, Any] | None:
     """Return what helpers were told of the labels; None where they were told the true ones, or nothing yet."""
-    from assistlearn.events import LabelsTold, read
+    from assistlearn.events import LabelsTold
 
-    told = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, LabelsTold)]
-    return asdict(told[-1]) if told else None
+    told = _last(folder, LabelsTold)
+    return None if told is None else asdict(told)
+
+
+def _last(folder: RunFolder, kind: type[E]) -> E | None:
+    from assistlearn.events import read
+
+    found = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, kind)]
+    return found[-1] if found else None
 
 
 def _show_combination(view: View, result: dict[str, Any]) -> None:
@@ -324,9 +228,8 @@ def _show_combination(view: View, result: dict[str, Any]) -> None:
     say(f"Chosen in three folds, by these losses: {losses}.")
     if learned["skipped"]:
         say(f"Trees were not tried: {plain(learned['skipped'].removesuffix('.'))}.")
-    table = Table("round", title="What each round gained on unseen samples, and what it cost", title_justify="left")
-    for title in ("loss so far", "standard error", "bits per sample"):
-        table.add_column(title, justify="right")
+    title = "What each round gained on unseen samples, and what it cost"
+    table = table_of(["round"], ["loss so far", "standard error", "bits per sample"], title)
     for row in view.rounds:
         if row.loss is not None:
             kept = " (not kept)" if row.kept is False else ""
@@ -353,9 +256,8 @@ def sat_out(folder: RunFolder) -> dict[str, dict[str, Any]]:
 
 
 def _contributions(agents: Sequence[AgentRow]) -> Table:
-    view = Table("agent", title="What each agent contributed", title_justify="left")
-    for title in ("models", "sum of weights", "best model in training"):
-        view.add_column(title, justify="right")
+    numbers = ["models", "sum of weights", "best model in training"]
+    view = table_of(["agent"], numbers, "What each agent contributed")
     for row in agents:
         best = "-" if row.best is None else f"{row.best:.1%}"
         view.add_row(plain(row.agent), str(row.models), f"{row.weight:.3f}", best)
@@ -363,13 +265,101 @@ def _contributions(agents: Sequence[AgentRow]) -> Table:
 
 
 def _traffic(view: View) -> Table:
-    table = Table("with", title="What was exchanged in training", title_justify="left")
-    for title in ("sent", "received", "bits per sample: answer", "news of a turn"):
-        table.add_column(title, justify="right")
+    numbers = ["sent", "received", "bits per sample: answer", "news of a turn"]
+    table = table_of(["with"], numbers, "What was exchanged in training")
     for row in view.trained_with:
         bits = figure(row.answer_bits, 2), figure(row.news_bits, 2)
         table.add_row(plain(row.helper), size(row.sent), size(row.received), *bits)
     return table
+
+
+# What the hold-out samples show: figures with help and alone, who helped, and who did harm.
+
+
+def show_report(view: View, classes: Sequence[Any], rounds: str) -> None:
+    found, answer, subject = view.findings, view.answer, view.subject
+    assert answer is not None
+    samples = counted(answer.n_samples, "hold-out sample")
+    said = _answer(answer, subject.label_only)
+    say(f"On {samples}, whose labels helpers were not told, after {rounds}: {said}")
+    say_table(_metrics(found, subject.label_only))
+    for helper in found.worse:
+        left_out = helper in found.left_out
+        done = "its votes were left out" if left_out else 'its votes count, because worse_agent is "keep"'
+        say(
+            f"[yellow]{plain(helper)} makes the result worse on these samples, by more than chance explains:[/] {done}."
+        )
+    if found.shares:
+        say_table(_shares(found))
+        if not subject.label_only:
+            say(plain(_narrow(shares_in_words(found, subject.initiator))))
+    if found.confusion is not None:
+        say_table(_classes(found.confusion, classes))
+
+
+def _answer(answer: Headline, label_only: bool) -> str:
+    if answer.assisted is None:
+        return plain(f"{VERDICTS[answer.verdict]} {difference_in_words(answer)}")
+    by_labels = f" ({alone_in_words(answer.what)})" if label_only else ""
+    with_help, alone = (_narrow(measured(answer, value)) for value in (answer.assisted, answer.alone))
+    verdict = VERDICTS[answer.verdict]
+    verdict = f"[yellow]{verdict}[/]" if answer.verdict == "worse" else verdict
+    words = f"{answer.what} [bold]{with_help}[/] with help, {alone} alone{by_labels}. {verdict}"
+    return f"{words} {_narrow(difference_in_words(answer))}".rstrip()
+
+
+def _narrow(words: str) -> str:
+    """Return words as a terminal shows them: without blanks before the sign for a percentage."""
+    return words.replace("\N{NO-BREAK SPACE}%", "%")
+
+
+def _metrics(found: Findings, label_only: bool) -> Table:
+    view = table_of([""], ["with help", "alone", "difference", "95 % interval"], compared_in_words(label_only))
+    for each in found.metrics:
+        between = each.difference
+        difference = ("-", "-") if between is None else (f"{between.value:+.3f}", _interval(between))
+        view.add_row(TITLES.get(each.name, each.name), _figure(each.assisted), _figure(each.alone), *difference)
+    return view
+
+
+def _shares(found: Findings) -> Table:
+    of = found.shared_in
+    other: SharedIn = "loss" if of == "accuracy" else "accuracy"
+    title = "Who helped: how much of the result is due to each helper's votes"
+    view = table_of(["helper"], [*SHARED[of], *SHARED[other], LOST[of]], title)
+    for row in found.shares:
+        lost = row.lost_without if of == "accuracy" else row.loss_without
+        view.add_row(plain(row.helper), *_share_of(row, of), *_share_of(row, other), f"{lost or 0.0:+.3f}")
+    if found.together is not None:
+        view.add_section()
+        view.add_row("all helpers' votes", *_share_of(found.together, of), *_share_of(found.together, other), "")
+    return view
+
+
+def _share_of(row: ShareRow, of: SharedIn) -> tuple[str, str]:
+    return f"{row.share(of):+.3f}", f"{2 * row.error(of):.3f}"
+
+
+def _classes(found: Confusion, classes: Sequence[Any]) -> Table:
+    """Return a table of the true classes: which classes were predicted for them, and how often the right one."""
+    few = len(classes) <= MOST_CLASSES
+    numbers = [*(map(plain, classes) if few else ()), "found", "found alone"]
+    view = table_of(["true class"], numbers, "Which class was predicted")
+    for name, counts, right, alone in zip(classes, found.counts, found.found, found.found_alone, strict=True):
+        view.add_row(plain(name), *([f"{count:g}" for count in counts] if few else []), _share(right), _share(alone))
+    return view
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+def _interval(between: Difference) -> str:
+    return f"{between.low:+.3f} to {between.high:+.3f}"
 
 
 # ``assistlearn report``: a run, or a helper's part in all its runs, as a page that can be opened, printed and sent.
@@ -499,8 +489,6 @@ def _browser(address: str, wanted: bool) -> Iterator[None]:
     if not wanted or not has_screen:
         yield
         return
-    import webbrowser
-
     with tempfile.NamedTemporaryFile("w", prefix="assistlearn-watch-", suffix=".html", encoding="utf-8") as file:
         file.write(
             f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">Watch</a>'

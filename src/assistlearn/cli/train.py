@@ -6,7 +6,8 @@ import inspect
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from assistlearn.reach.created_from import Onward
 
 
-# The options of a command that takes a plan, made from the plan's settings.
+# The options of a command that takes settings of a run. They are made from the plan's settings.
 
 
 CHANGES = "With --from: settings that you want to change"
@@ -33,68 +34,66 @@ CHANGES = "With --from: settings that you want to change"
 
 
 def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for every setting of a run, and pass it a plan with these settings, as ``plan``.
-
-    Parameters
-    ----------
-    command : callable
-        The options replace its parameter ``plan``.
-    """
-    options = {name: _option(name, known) for name, known in SETTINGS.items() if known.runs}
-
-    def with_plan(**given: Any) -> None:
-        values = {name: given.pop(name) for name in options}
-        command(plan=Plan(**_checked(values)), **given)
-
-    return _with_options(command, with_plan, "plan", options)
+    """Give a command an option for every setting of a run in place of its parameter ``plan``, which gets the plan."""
+    return _takes_settings(command, "plan", lambda context, values: Plan(**_checked(values)))
 
 
 def takes_changes(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for every setting of a run, and pass it the settings that were given, as ``changes``.
+    """Give a command these options in place of its parameter ``changes``, which gets the settings that were given."""
 
-    Parameters
-    ----------
-    command : callable
-        The options replace its parameter ``changes``. It must also have a parameter ``context``.
-    """
-    options = {name: _option(name, known, changes=True) for name, known in SETTINGS.items() if known.runs}
+    def changes(context: typer.Context, values: dict[str, Any]) -> dict[str, Any]:
+        return _checked({name: value for name, value in values.items() if is_given(context, name)})
 
-    def with_changes(**given: Any) -> None:
-        values, context = {name: given.pop(name) for name in options}, given["context"]
-        said = {name: value for name, value in values.items() if _is_given(context, name)}
-        command(changes=_checked(said), **given)
-
-    return _with_options(command, with_changes, "changes", options)
+    return _takes_settings(command, "changes", changes)
 
 
-def _is_given(context: typer.Context, name: str) -> bool:
+def _takes_settings(
+    command: Callable[..., None], place: str, made: Callable[[Any, dict[str, Any]], object]
+) -> Callable[..., None]:
+    known = {name: setting for name, setting in SETTINGS.items() if setting.runs}
+    options = {name: _option(name, setting, changes=place == "changes") for name, setting in known.items()}
+
+    def with_options(**given: Any) -> None:
+        values = {name: given.pop(name) for name in options}
+        command(**given, **{place: made(given.get("context"), values)})
+
+    # typer reads the signature: the command's own, with the options in place of the parameter
+    own = inspect.signature(command, eval_str=True)
+    parameters = [
+        shown.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in own.parameters.values()
+        for shown in (options.values() if parameter.name == place else [parameter])
+    ]
+    out: Any = with_options
+    out.__signature__ = own.replace(parameters=parameters)
+    out.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    out.__name__, out.__doc__ = command.__name__, command.__doc__
+    return cast(Callable[..., None], out)
+
+
+def is_given(context: typer.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _with_options(
-    command: Callable[..., None], shown: Any, place: str, options: dict[str, inspect.Parameter]
-) -> Callable[..., None]:
-    """Return ``shown`` with the command's name, help and parameters. The options replace the parameter ``place``."""
-    own = inspect.signature(command, eval_str=True)
-    parameters: list[inspect.Parameter] = []
-    for parameter in own.parameters.values():
-        parameters += options.values() if parameter.name == place else [parameter]
-    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    shown.__signature__ = own.replace(parameters=keyword)
-    shown.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
-    shown.__name__, shown.__doc__ = command.__name__, command.__doc__
-    made: Callable[..., None] = shown
-    return made
+def refuse_given(context: typer.Context, allowed: Container[str], noun: str) -> None:
+    """Raise ``SettingsError`` if an option was given that cannot change a run, or a pilot, that has begun."""
+    for name in context.params:  # in the order in which they were given
+        if name not in allowed and is_given(context, name):
+            given = "The agents' files" if name == "files" else flag_of(name)
+            raise SettingsError(
+                f"{given} cannot be given with --resume: a {noun} goes on as it was begun. Leave it out, or start a "
+                f"new {noun} without --resume."
+            )
 
 
 def flag_of(name: str) -> str:
-    """Return the name of the option for a setting.
+    """Return the name of the option for a setting, or for another parameter of a command.
 
-    >>> flag_of("n_rounds"), flag_of("weak_agent")
-    ('--rounds', '--weak-agent')
+    >>> flag_of("n_rounds"), flag_of("weak_agent"), flag_of("out")
+    ('--rounds', '--weak-agent', '--out')
     """
-    return "--" + (SETTINGS[name].option or name).replace("_", "-")
+    return "--" + ((name in SETTINGS and SETTINGS[name].option) or name).replace("_", "-")
 
 
 def _checked(values: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +143,6 @@ def _number_or(known: Setting) -> Callable[[Any], float | None]:
 
 
 def _kind(name: str, known: Setting) -> Any:
-    """Return the type of a setting's value, as typer takes it."""
     if known.choices is not None:
         return StrEnum(name, {re.sub(r"\W", "_", choice).upper(): choice for choice in known.choices()})
     default = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))
@@ -155,40 +153,38 @@ def _kind(name: str, known: Setting) -> Any:
 
 
 def train_run(folder: RunFolder, quiet: bool, timeout: float, asks_first: bool = False) -> None:
-    """Train a run, unless it is finished; a bar shows the events of the run.
+    """Train a run, unless it is finished; a bar shows its events.
 
-    Parameters
-    ----------
-    folder : RunFolder
-        The run.
-    quiet : bool
-        Show nothing.
-    timeout : float
-        Seconds to wait for an answer of an agent on this machine.
-    asks_first : bool, default=False
-        Whether helpers are asked for their owners' consent before the run is opened anywhere.
+    With ``asks_first`` helpers are asked for their owners' consent before the run is opened anywhere.
     """
     from assistlearn.cli.progress import TrainingBar
-    from assistlearn.reach.opening import resuming, train
+    from assistlearn.reach.opening import train
 
-    if folder.result() is not None:
-        return
-    log = folder.log()
-    try:
-        with TrainingBar(folder.settings(), quiet) as bar:
+    if folder.result() is None:
+        log = folder.log()
+        with (
+            kept_when_interrupted(folder, "run", lambda: counted(folder.n_turns, "turn")),
+            TrainingBar(folder.settings(), quiet) as bar,
+        ):
             log.listen(bar.show)
             for _ in train(folder, log, timeout, asks_first):
                 pass
+
+
+@contextmanager
+def kept_when_interrupted(folder: RunFolder, noun: str, done: Callable[[], str]) -> Iterator[None]:
+    """Turn Ctrl-C into an error that says how much is ``done`` and how to go on."""
+    from assistlearn.reach.opening import resuming
+
+    try:
+        yield
     except KeyboardInterrupt:
-        interrupted = InterruptedRunError(
-            f"Interrupted after {counted(folder.n_turns, 'turn')}. The run is kept in {folder.path}."
-        )
+        interrupted = InterruptedRunError(f"Interrupted after {done()}. The {noun} is kept in {folder.path}.")
         interrupted.add_note(f"Go on with it: {resuming(folder)}")
         raise interrupted from None
 
 
 def report_run(folder: RunFolder, as_json: bool) -> None:
-    """Print a run's result, and what to do next."""
     from assistlearn.cli.report import outcome, show_result
 
     if as_json:
@@ -215,16 +211,8 @@ SHORTEST_PAUSE = 10.0
 def train_awaiting(make: Callable[[], RunFolder], wait: float | None, timeout: float, quiet: bool) -> RunFolder:
     """Train a run and return its folder. If owners must consent first, ask them again until ``wait`` minutes are over.
 
-    Parameters
-    ----------
-    make : callable
-        Returns the run's folder. It is called before each attempt, and makes the folder again if that was removed.
-    wait : float or None
-        Minutes in which to ask again. None: not at all.
-    timeout : float
-        Seconds to wait for an answer of an agent on this machine.
-    quiet : bool
-        Show nothing.
+    ``make`` returns the run's folder. It is called before each attempt, and makes the folder again if that was removed.
+    With ``wait`` None they are not asked again.
     """
     end = time.monotonic() + 60 * (wait or 0)
     while True:
@@ -266,7 +254,21 @@ def withdrawn(folder: RunFolder, as_json: bool) -> None:
 # ``assistlearn simulate``: a run in which every agent is a process on this machine.
 
 
-_run = partial(typer.Option, rich_help_panel=RUN)
+of_run = partial(typer.Option, rich_help_panel=RUN)
+
+Out = Annotated[
+    Path | None, of_run("--out", "-o", metavar="FOLDER", help="The folder for the run.", show_default="runs/NAME")
+]
+Resume = Annotated[Path | None, of_run(metavar="FOLDER", help="Go on with the interrupted run in this folder.")]
+Timeout = Annotated[
+    float,
+    of_run(
+        min=1,
+        max=A_YEAR,
+        metavar="SECONDS",
+        help="How long to wait for an answer of an agent on this machine. A slow learner needs more.",
+    ),
+]
 
 OF_THE_PROGRAM = {"resume", "timeout", "json"}
 """Options that do not belong to a run's settings, so that they may be given when it is resumed."""
@@ -279,24 +281,12 @@ def simulate(
         list[Path] | None,
         typer.Argument(metavar="FILE", help="Two or more agent files. One of them, the initiator's, names a label."),
     ] = None,
-    out: Annotated[
-        Path | None, _run("--out", "-o", metavar="FOLDER", help="The folder for the run.", show_default="runs/NAME")
-    ] = None,
+    out: Out = None,
     run: Annotated[
-        str, _run(metavar="NAME", help="The run's name.", show_default="run-, the time and four characters")
+        str, of_run(metavar="NAME", help="The run's name.", show_default="run-, the time and four characters")
     ] = "",
-    resume: Annotated[
-        Path | None, _run(metavar="FOLDER", help="Go on with the interrupted run in this folder.")
-    ] = None,
-    timeout: Annotated[
-        float,
-        _run(
-            min=1,
-            max=A_YEAR,
-            metavar="SECONDS",
-            help="How long to wait for an answer of an agent. A slow learner needs more.",
-        ),
-    ] = TIMEOUT,
+    resume: Resume = None,
+    timeout: Timeout = TIMEOUT,
     *,
     plan: Plan,
     json: Json = False,
@@ -309,7 +299,7 @@ def simulate(
     from assistlearn.reach.opening import check_command
 
     if resume is not None:
-        _refuse_settings(context)
+        refuse_given(context, OF_THE_PROGRAM, "run")
         folder = RunFolder(resume)
         check_command(folder, "simulate")
     else:
@@ -317,19 +307,6 @@ def simulate(
         folder = _new_run(files or [], name, out, plan)
     train_run(folder, quiet=json, timeout=timeout)
     report_run(folder, json)
-
-
-def _refuse_settings(context: typer.Context) -> None:
-    """Raise ``SettingsError`` if an option was given that cannot change a run that has begun."""
-    for name in context.params:  # in the order in which they were given
-        source = None if name in OF_THE_PROGRAM else context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            flag = flag_of(name) if name in SETTINGS else f"--{name}"
-            given = "The agents' files" if name == "files" else flag
-            raise SettingsError(
-                f"{given} cannot be given with --resume: a run goes on as it was begun. Leave it out, or start a new "
-                "run without --resume."
-            )
 
 
 def _new_run(files: list[Path], name: str, out: Path | None, plan: Plan) -> RunFolder:
@@ -356,13 +333,7 @@ Files = Annotated[
         help="The task file. With --from, for a run on this machine: the agent files of new helpers, if any.",
     ),
 ]
-Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The folder for the run.", show_default="runs/NAME")
-]
-Run = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The run's name.", show_default="the task's, or the time")
-]
-Resume = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with the interrupted run in this folder.")]
+Run = Annotated[str | None, of_run(metavar="NAME", help="The run's name.", show_default="the task's, or the time")]
 From = Annotated[
     Path | None,
     _from(
@@ -391,8 +362,6 @@ KeptOnly = Annotated[
         help="Add no new rounds. Only new helpers train, and nothing is sent about people whose data have not changed.",
     ),
 ]
-
-
 Wait = Annotated[
     float | None,
     typer.Option(
@@ -436,7 +405,7 @@ def train(
 
     onward = Onward(files or [], without or [], changes, require_kept, kept_only)
     if earlier is None:
-        _refuse_alone(onward)
+        _refuse_changes(onward)
     if withdraw and (resume is not None or wait is not None):
         raise SettingsError("--withdraw needs a task file, and cannot be given with --resume or --wait.")
     if (bool(files) or earlier is not None) == (resume is not None):
@@ -461,7 +430,7 @@ def train(
     report_run(train_awaiting(make, wait, TIMEOUT if here else math.inf, quiet=json), json)
 
 
-def _refuse_alone(onward: Onward) -> None:
+def _refuse_changes(onward: Onward) -> None:
     """Raise ``SettingsError`` if an option was given that is only for a run that goes on from an earlier one."""
     given = [*(flag_of(name) for name in onward.settings), *(["--without"] if onward.without else [])]
     flags = {"--require-kept": onward.require_kept, "--kept-only": onward.kept_only}
@@ -474,7 +443,6 @@ def _refuse_alone(onward: Onward) -> None:
 
 
 def new_run(files: list[Path], run: str | None, out: Path | None) -> RunFolder:
-    """Create the run that a task's file describes."""
     from assistlearn.reach.flare.reach_flare import create_run
     from assistlearn.reach.flare.task_file import load_task
 

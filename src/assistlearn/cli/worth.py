@@ -11,11 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from assistlearn.cli.output import Force, Json, check_picture, command, new_name, plain, say, say_json, say_table
-from assistlearn.errors import InterruptedRunError, SettingsError
+from assistlearn.cli.output import (
+    Force,
+    Json,
+    check_picture,
+    command,
+    new_name,
+    plain,
+    say,
+    say_json,
+    say_table,
+    table_of,
+)
+from assistlearn.cli.train import Timeout, kept_when_interrupted, of_run, refuse_given
+from assistlearn.errors import SettingsError
 from assistlearn.evaluation.terms import Terms, loss_for
 from assistlearn.evaluation.words import alone_in_words, counted, size
-from assistlearn.reach import A_YEAR, TIMEOUT
+from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
     from assistlearn.evaluation.pilots import Gain, Worth
@@ -23,10 +35,6 @@ if TYPE_CHECKING:
     from assistlearn.plan import Plan
 
 
-# The options of ``assistlearn worth``.
-
-
-_run = partial(typer.Option, rich_help_panel="The run")
 _asked = partial(typer.Option, rich_help_panel="What is asked")
 
 
@@ -66,21 +74,21 @@ Alpha = Annotated[float, _asked(metavar="CHANCE", help="The largest chance that 
 EachHelper = Annotated[
     bool, _asked("--each-helper", metavar="", help="Go on until there is also an answer for each helper by itself.")
 ]
-Rounds = Annotated[int, _run(min=1, metavar="NUMBER", help="The number of rounds of training.")]
+Rounds = Annotated[int, of_run(min=1, metavar="NUMBER", help="The number of rounds of training.")]
 TrainShare = Annotated[
     float,
-    _run(
+    of_run(
         metavar="SHARE",
         help="The share of the labelled samples to train on, 5,000 at most. The others are for the test.",
     ),
 ]
-Block = Annotated[int, _run(min=1, metavar="NUMBER", help="How many samples are tested at a time.")]
+Block = Annotated[int, of_run(min=1, metavar="NUMBER", help="How many samples are tested at a time.")]
 Seed = Annotated[
-    int | None, _run(min=0, metavar="NUMBER", help="The seed of all randomness.", show_default="0, or the task's")
+    int | None, of_run(min=0, metavar="NUMBER", help="The seed of all randomness.", show_default="0, or the task's")
 ]
 Align = Annotated[
     AlignOption | None,
-    _run(
+    of_run(
         metavar="WHICH",
         help="How agents find the people that they share. hash: fast, for agents that trust each other with a shared "
         "secret. psi: private set intersection; slower, for agents that do not.",
@@ -89,30 +97,22 @@ Align = Annotated[
 ]
 Purpose = Annotated[
     str | None,
-    _run(
+    of_run(
         metavar="WORDS",
         help="What the pilot is for, in a few words. Every helper is told.",
         show_default="the task's, or that it is a pilot",
     ),
 ]
 Out = Annotated[
-    Path | None, _run("--out", "-o", metavar="FOLDER", help="The folder for the pilot.", show_default="runs/NAME")
+    Path | None, of_run("--out", "-o", metavar="FOLDER", help="The folder for the pilot.", show_default="runs/NAME")
 ]
 Run = Annotated[
-    str, _run(metavar="NAME", help="The pilot's name.", show_default="pilot-, the time and four characters")
+    str, of_run(metavar="NAME", help="The pilot's name.", show_default="pilot-, the time and four characters")
 ]
-Resume = Annotated[Path | None, _run(metavar="FOLDER", help="Go on with the interrupted pilot in this folder.")]
+Resume = Annotated[Path | None, of_run(metavar="FOLDER", help="Go on with the interrupted pilot in this folder.")]
 Plot = Annotated[
-    Path | None, _run(metavar="FILE", help="Draw how the answer became clear: a file that ends in .png, .svg or .pdf.")
-]
-Timeout = Annotated[
-    float,
-    _run(
-        min=1,
-        max=A_YEAR,
-        metavar="SECONDS",
-        help="How long to wait for an answer of an agent on this machine. A slow learner needs more.",
-    ),
+    Path | None,
+    of_run(metavar="FILE", help="Draw how the answer became clear: a file that ends in .png, .svg or .pdf."),
 ]
 
 
@@ -127,14 +127,12 @@ WORDS = {
 
 
 def show_pilot(folder: RunFolder) -> None:
-    """Print what a pilot has found, or how far it is."""
     from assistlearn.evaluation.pilots import Worth
     from assistlearn.reach.opening import resuming
 
     name, facts = f"Pilot [bold]{plain(folder.settings().run)}[/]", folder.worth()
     if facts is None:
-        n_opened = sum(block.shape[1] for block in folder.opened())
-        say(f"{name} is not finished: {counted(folder.n_turns, 'turn')} taken, {n_opened:,} samples opened.")
+        say(f"{name} is not finished: {counted(folder.n_turns, 'turn')} taken, {_n_opened(folder):,} samples opened.")
         say("Go on with it: " + plain(resuming(folder)))
         return
     say(f"{name} is finished.")
@@ -142,7 +140,6 @@ def show_pilot(folder: RunFolder) -> None:
 
 
 def show_worth(found: Worth) -> None:
-    """Print the answer, what it rests on, and the answers for each helper."""
     terms, gain = found.terms, found.together
     what = "error rate" if terms.loss == "zero-one" else "log loss"
     asked = f"a gain of at least {terms.at_least:g}" if terms.at_least else "any gain"
@@ -163,9 +160,8 @@ def show_worth(found: Worth) -> None:
 
 
 def _helpers(found: Worth) -> Table:
-    view = Table("helper", title="Each helper alone with the initiator", title_justify="left")
-    for title in ("worth it", "gain", "from", "to", "confidence", "exchanged"):
-        view.add_column(title, justify="right")
+    numbers = ["worth it", "gain", "from", "to", "confidence", "exchanged"]
+    view = table_of(["helper"], numbers, "Each helper alone with the initiator")
     for name, gain in found.helpers.items():
         exchanged = "-" if found.n_bytes is None else size(found.n_bytes[name])
         view.add_row(plain(name), *_cells(gain), exchanged)
@@ -175,9 +171,6 @@ def _helpers(found: Worth) -> Table:
 def _cells(gain: Gain) -> tuple[str, ...]:
     numbers = (f"{value:+.3f}" for value in (gain.estimate, gain.lower, gain.upper))
     return (gain.answer, *numbers, f"{1 - gain.alpha:.2%}")
-
-
-# ``assistlearn worth``: a pilot that tells whether others' data would help, and how much.
 
 
 OF_THE_PROGRAM = {"resume", "timeout", "json", "plot", "force"}
@@ -217,7 +210,7 @@ def worth(
     if plot is not None:
         check_picture(plot, force=force, quiet=json)
     if resume is not None:
-        _refuse_terms(context)
+        refuse_given(context, OF_THE_PROGRAM, "pilot")
         folder = RunFolder(resume)
         check_command(folder, "worth")
     else:
@@ -228,18 +221,6 @@ def worth(
         folder = _new_pilot(files or [], name, out or Path("runs") / name, terms, changed)
     _make(folder, quiet=json, timeout=timeout)
     report_pilot(folder, json, plot)
-
-
-def _refuse_terms(context: typer.Context) -> None:
-    """Raise ``SettingsError`` if an option was given that would change the question of a pilot that has begun."""
-    for name in context.params:  # in the order in which they were given
-        source = None if name in OF_THE_PROGRAM else context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            given = "Files" if name == "files" else "--" + name.replace("_", "-")
-            raise SettingsError(
-                f"{given} cannot be given with --resume: a pilot goes on as it was begun. Leave it out, or start a new "
-                "pilot without --resume."
-            )
 
 
 def _terms(
@@ -298,29 +279,25 @@ def _plan(plan: Plan, changed: dict[str, Any]) -> Plan:
 
 
 def _make(folder: RunFolder, quiet: bool, timeout: float) -> None:
-    """Run the pilot, unless it is finished; a bar shows its events."""
     from assistlearn.cli.progress import WorthBar
-    from assistlearn.reach.opening import pilot, resuming
+    from assistlearn.reach.opening import pilot
 
-    if folder.worth() is not None:
-        return
-    log = folder.log()
-    try:
-        with WorthBar(folder.settings(), quiet) as bar:
+    if folder.worth() is None:
+        log = folder.log()
+        with (
+            kept_when_interrupted(folder, "pilot", lambda: f"{_n_opened(folder):,} opened samples"),
+            WorthBar(folder.settings(), quiet) as bar,
+        ):
             log.listen(bar.show)
             for _ in pilot(folder, log, timeout):
                 pass
-    except KeyboardInterrupt:
-        n_opened = sum(block.shape[1] for block in folder.opened())
-        interrupted = InterruptedRunError(
-            f"Interrupted after {n_opened:,} opened samples. The pilot is kept in {folder.path}."
-        )
-        interrupted.add_note(f"Go on with it: {resuming(folder)}")
-        raise interrupted from None
+
+
+def _n_opened(folder: RunFolder) -> int:
+    return sum(block.shape[1] for block in folder.opened())
 
 
 def report_pilot(folder: RunFolder, as_json: bool, plot: Path | None = None) -> None:
-    """Print what a pilot has found, for people or for scripts, and draw it where that is wanted."""
     from assistlearn.evaluation.pilots import Worth
 
     facts = folder.worth()

@@ -24,9 +24,8 @@ from assistlearn.protocol.codec import decode
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
 from assistlearn.storage import appending
-from assistlearn.storage.file_locks import take, taken_alone
-from assistlearn.storage.files import NAME as DIGESTS
-from assistlearn.storage.files import REMEDY, FileDigests, digest_of, remove_tree
+from assistlearn.storage.files import DIGESTS, REMEDY, FileDigests, digest_of, remove_tree
+from assistlearn.storage.locks import take, taken_alone
 from assistlearn.types import Bools, Codes, Floats
 
 # The lock of a run's folder: a command that trains or forgets has the folder alone; commands that predict share it.

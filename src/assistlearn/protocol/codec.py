@@ -1,4 +1,10 @@
-"""Messages as bytes: a fixed header, then MessagePack. Texts of others are checked before they are shown."""
+"""Messages as bytes: a fixed header, then MessagePack. Texts of others are checked before they are shown.
+
+The header is 6 bytes: the mark ``ALMS`` and the version (2 bytes, least significant first). The body is a list: the
+type of the message, then its fields in their order. Decoding creates objects of the listed types and nothing else. A
+receiver sets two limits. It refuses a message with too many bytes before it reads the body, and a message whose arrays
+claim too many values before it unpacks any of them.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +20,116 @@ from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
 from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION, Message, type_of
 from assistlearn.protocol.scores import Levels
 
+MARK = b"ALMS"
+
+_HEADER = struct.Struct("<4sH")
+
+HEADER_BYTES = _HEADER.size
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The largest message that a receiver accepts: bytes in its body, and values in its arrays when decoded."""
+
+    body: int = 2**31
+    values: int = 2**31
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A message and its bytes. They are made once, so that the ledger, the folder and the wire have the same."""
+
+    message: Message
+    content: bytes
+
+    @classmethod
+    def of(cls, message: Message) -> Encoded:
+        return cls(message, encode(message))
+
+
+class VersionError(ProtocolError):
+    """A message of a version that this release does not speak."""
+
+
+def encode(message: Message) -> bytes:
+    """Return a message as bytes.
+
+    >>> from assistlearn.protocol.messages import Forget
+    >>> decode(encode(Forget(run="r1")))
+    Forget(run='r1')
+    """
+    return _HEADER.pack(MARK, VERSION) + _encoder.encode(message)
+
+
+def decode(data: bytes, limits: Limits | None = None) -> Message:
+    """Return the message in some bytes; refuse one that is malformed, too large or of another version."""
+    limits = limits or Limits()
+    if len(data) < HEADER_BYTES:
+        raise ProtocolError(f"A message has a header of {HEADER_BYTES} bytes; these are {len(data)} bytes in all.")
+    mark, version = _HEADER.unpack_from(data)
+    if mark != MARK:
+        raise ProtocolError("These bytes are not a message of assistlearn.")
+    if version != VERSION:
+        raise VersionError(f"The message uses version {version} of the protocol; this release uses version {VERSION}.")
+    body = memoryview(data)[HEADER_BYTES:]
+    if len(body) > limits.body:
+        raise ProtocolError(f"The message has {len(body)} bytes; at most {limits.body} are accepted.")
+    try:
+        message = _speech.decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # the second: text that is not UTF-8
+        raise ProtocolError(f"The message does not decode: {error}") from None
+    if _count(message) > limits.values:
+        raise ProtocolError(
+            f"The message claims to have {_count(message)} values; at most {limits.values} are accepted."
+        )
+    return message
+
+
+def _count(message: Message) -> int:
+    """Return how many values the arrays in a message say they hold."""
+    values = 0
+    parts: list[Any] = [message]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Bits | ClassCodes | Levels | Numbers):
+            values += max(part.n, 0)
+        elif isinstance(part, msgspec.Struct):
+            parts += msgspec.structs.astuple(part)
+        elif isinstance(part, list):
+            parts += part
+    return values
+
+
+class _Speech:
+    """The message types that are understood. Objects of other types are never created."""
+
+    def __init__(self) -> None:
+        self._own = {type_of(kind): kind for kind in (*REQUESTS, *REPLIES)}
+        self._types = dict(self._own)
+        self.learn()
+
+    def learn(self, *types: type[Message]) -> None:
+        taken = [kind for kind in types if self._own.get(type_of(kind), kind) is not kind]
+        if taken:
+            raise ProtocolError(f"{type_of(taken[0])!r} is the type of another message. Give {taken[0]} another tag.")
+        self._types |= {type_of(kind): kind for kind in types}
+        union: Any = Union[tuple(self._types.values())]  # noqa: UP007  the types are known at run time
+        self.decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(union)
+
+
+_encoder = msgspec.msgpack.Encoder()
+
+_speech = _Speech()
+
+
+def learn(*types: type[Message]) -> None:
+    """Add types of messages to those that are understood: the types of an exchange that is registered.
+
+    If a module is imported again, its new types replace the old ones.
+    """
+    _speech.learn(*types)
+
+
 # Texts that come from other agents: short, and without characters that control a terminal or mislead a reader.
 
 
@@ -24,6 +140,7 @@ LONGEST_NAME = 80
 """How many characters a name may have: of an agent, of a run."""
 
 _NAMES = {"initiator": LONGEST_NAME, "agent": LONGEST_NAME, "run": LONGEST_NAME}
+
 _JOINERS = "\u200c\u200d"
 """These are invisible, but Persian and Hindi cannot be written without them."""
 
@@ -86,128 +203,3 @@ def _script(letter: str) -> str:
 
 def _seen(letter: str) -> bool:
     return letter.isprintable() or letter in _JOINERS
-
-
-# Messages as bytes: a fixed header, then MessagePack. Decoding creates objects of the listed types and nothing else.
-#
-# The header is 6 bytes: the mark ``ALMS`` and the version (2 bytes, least significant first). The body is a list: the
-# type of the message, then its fields in their order. A receiver sets two limits. It refuses a message with too many
-# bytes before it reads the body, and a message whose arrays claim too many values before it unpacks any of them.
-
-
-MARK = b"ALMS"
-_HEADER = struct.Struct("<4sH")
-HEADER_BYTES = _HEADER.size
-
-_encoder = msgspec.msgpack.Encoder()
-
-
-class _Speech:
-    """The message types that are understood. Objects of other types are never created."""
-
-    def __init__(self) -> None:
-        self._own = {type_of(kind): kind for kind in (*REQUESTS, *REPLIES)}
-        self._types = dict(self._own)
-        self.learn()
-
-    def learn(self, *types: type[Message]) -> None:
-        taken = [kind for kind in types if self._own.get(type_of(kind), kind) is not kind]
-        if taken:
-            raise ProtocolError(f"{type_of(taken[0])!r} is the type of another message. Give {taken[0]} another tag.")
-        self._types |= {type_of(kind): kind for kind in types}
-        union: Any = Union[tuple(self._types.values())]  # noqa: UP007  the types are known at run time
-        self.decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(union)
-
-
-_speech = _Speech()
-
-
-def learn(*types: type[Message]) -> None:
-    """Add types of messages to those that are understood: the types of an exchange that is registered.
-
-    If a module is imported again, its new types replace the old ones.
-    """
-    _speech.learn(*types)
-
-
-class VersionError(ProtocolError):
-    """A message of a version that this release does not speak."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The largest message that a receiver accepts.
-
-    Attributes
-    ----------
-    body : int
-        The most bytes in its body.
-    values : int
-        The most values in its arrays, when decoded.
-    """
-
-    body: int = 2**31
-    values: int = 2**31
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """A message and its bytes. They are made once, so that the ledger, the folder and the wire have the same."""
-
-    message: Message
-    content: bytes
-
-    @classmethod
-    def of(cls, message: Message) -> Encoded:
-        """Return a message with its bytes."""
-        return cls(message, encode(message))
-
-
-def encode(message: Message) -> bytes:
-    """Return a message as bytes.
-
-    >>> from assistlearn.protocol.messages import Forget
-    >>> decode(encode(Forget(run="r1")))
-    Forget(run='r1')
-    """
-    body = _encoder.encode(message)
-    return _HEADER.pack(MARK, VERSION) + body
-
-
-def decode(data: bytes, limits: Limits | None = None) -> Message:
-    """Return the message in some bytes; refuse one that is malformed, too large or of another version."""
-    limits = limits or Limits()
-    if len(data) < HEADER_BYTES:
-        raise ProtocolError(f"A message has a header of {HEADER_BYTES} bytes; these are {len(data)} bytes in all.")
-    mark, version = _HEADER.unpack_from(data)
-    if mark != MARK:
-        raise ProtocolError("These bytes are not a message of assistlearn.")
-    if version != VERSION:
-        raise VersionError(f"The message uses version {version} of the protocol; this release uses version {VERSION}.")
-    body = memoryview(data)[HEADER_BYTES:]
-    if len(body) > limits.body:
-        raise ProtocolError(f"The message has {len(body)} bytes; at most {limits.body} are accepted.")
-    try:
-        message = _speech.decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # the second: text that is not UTF-8
-        raise ProtocolError(f"The message does not decode: {error}") from None
-    if _count(message) > limits.values:
-        raise ProtocolError(
-            f"The message claims to have {_count(message)} values; at most {limits.values} are accepted."
-        )
-    return message
-
-
-def _count(message: Message) -> int:
-    """Return how many values the arrays in a message say they hold."""
-    values = 0
-    parts: list[Any] = [message]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, Bits | ClassCodes | Levels | Numbers):
-            values += max(part.n, 0)
-        elif isinstance(part, msgspec.Struct):
-            parts += msgspec.structs.astuple(part)
-        elif isinstance(part, list):
-            parts += part
-    return values

@@ -21,14 +21,8 @@ from assistlearn.types import Bools, Codes
 class RunSamples:
     """The samples of one run, as an agent knows them.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n_training,)
-        The class codes of the samples to train on.
-    aside : ndarray of bool of shape (n_samples,)
-        Which samples are held out.
-    held : ndarray of bool of shape (n_samples,)
-        Which samples the agent holds.
+    ``codes`` are the class codes of those to train on; ``aside`` says of all which are held out, and ``held`` which the
+    agent holds.
     """
 
     codes: Codes
@@ -40,17 +34,8 @@ class RunSamples:
 class KnownBefore:
     """The samples about which an agent's kept models already spoke in an earlier run; both sides know them.
 
-    Attributes
-    ----------
-    then, now : RunSamples
-        The samples of the earlier run, and of the one that goes on from it.
-    places, holdout_places : ndarray of int
-        The position of each sample to train on, and of each hold-out sample, among those of the earlier run; -1 where
-        nothing was said about it.
-    method : Method
-        How models are rewarded, in both runs.
-    n_classes : int
-        The number of classes, in both runs.
+    ``places`` and ``holdout_places`` have the position of each sample to train on, and of each hold-out sample, among
+    those of the earlier run; -1 where nothing was said about it. The method and the classes are those of both runs.
     """
 
     then: RunSamples

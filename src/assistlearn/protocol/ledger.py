@@ -1,4 +1,12 @@
-"""A ledger: an agent's append-only, hash-chained record of every message, its sums, and how far it was verified."""
+"""A ledger: an agent's append-only, hash-chained record of every message, its sums, and how far it was verified.
+
+One JSON object per line. Each holds the hash of the one before, so that a changed, removed or inserted entry breaks the
+chain from there on; a second file, the head, holds the last hash, so that entries missing at the end are found, too.
+The content of messages is not in the ledger, only its digest.
+
+Nothing is added to a ledger that was tampered with: that would cover the traces. Whoever can write both files can still
+write a whole new ledger. To find that, compare the digests with those in the other agents' ledgers.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +26,12 @@ import msgspec
 
 from assistlearn import storage
 from assistlearn.errors import LedgerError
-from assistlearn.protocol.messages import (
-    Align,
-    Forget,
-    Forgotten,
-    Open,
-    Predict,
-    Scores,
-    TakeAgain,
-    TakeTurn,
-    TurnTaken,
-    type_of,
-)
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.messages import type_of
 from assistlearn.storage import appending, private_folder, replace
-from assistlearn.storage.file_locks import wait_for
+from assistlearn.storage.locks import wait_for
 
-# What an agent's owner has decided about a request for consent, as the ledger keeps it.
+# What the owner has decided about requests for consent, as the ledger keeps it.
 
 
 Proof: TypeAlias = Literal["certificate", "nothing"]
@@ -47,28 +45,9 @@ OwnersAnswer: TypeAlias = Literal["approved", "rejected", "taken back"]
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One decision; the last one on a request counts.
 
-    Attributes
-    ----------
-    request : str
-        The number of the request.
-    answer : {"approved", "rejected", "taken back"}
-        Yes; no; or no after a yes.
-    initiator, purpose : str
-        Whose runs it is about, and for which purpose, word for word. It holds for nothing else.
-    proof : {"certificate", "nothing"}
-        What proved the initiator's name when it asked. Later requests need the same proof.
-    by : str
-        Who decided, as the program knows it: the user of the machine, or the name that was given.
-    time : str
-        When, in UTC.
-    since : str
-        Since when the request waited.
-    run, method, n_samples, n_rounds : str, str, int, int
-        What the request said about the run that it came with. Later runs may differ.
-    until : str
-        When a yes ends, in UTC; empty if it never ends.
-    reason : str
-        Why, in the owner's words; the initiator is told.
+    It holds for runs of this initiator for this purpose, word for word, whose name has the same proof. What the request
+    said about its run (``run`` to ``n_rounds``) is kept, but later runs may differ. Times are in UTC; ``since`` is when
+    the request came, ``until`` when a yes ends, empty if it never ends. The initiator is told the ``reason``.
     """
 
     request: str
@@ -88,14 +67,12 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Decision:
-        """Return the decision that an entry of a ledger holds."""
         try:
             return msgspec.convert(facts, cls)
         except msgspec.ValidationError as error:
             raise LedgerError(f"An entry of the ledger is not a valid decision of the owner ({error}).") from None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the decision as plain values."""
         return msgspec.structs.asdict(self)
 
     def is_about(self, initiator: str, purpose: str, proof: Proof) -> bool:
@@ -103,7 +80,6 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return (self.initiator, self.purpose, self.proof) == (initiator, purpose, proof)
 
     def holds(self, now: datetime) -> bool:
-        """Return whether this is a yes that has not ended."""
         return self.answer == "approved" and not self.ended(now)
 
     def ended(self, now: datetime) -> bool:
@@ -121,7 +97,7 @@ def request_number(initiator: str, purpose: str, proof: Proof) -> str:
     return hashlib.sha256(named).hexdigest()[:12]
 
 
-# The sums of a ledger: how much each other agent has asked of this one, and been told, since the first entry.
+# The counts: how much each other agent has asked of this one, and been sent, since the first entry.
 #
 # A message counts for one thing, by its type:
 #
@@ -144,13 +120,13 @@ def request_number(initiator: str, purpose: str, proof: Proof) -> str:
 
 
 UNITS: dict[str, str] = {
-    type_of(Open): "runs",
-    type_of(TakeTurn): "turns",
-    type_of(TakeAgain): "turns",
-    type_of(Align): "ids",
-    type_of(Predict): "votes",
-    type_of(TurnTaken): "bits",
-    type_of(Scores): "bits",
+    type_of(m.Open): "runs",
+    type_of(m.TakeTurn): "turns",
+    type_of(m.TakeAgain): "turns",
+    type_of(m.Align): "ids",
+    type_of(m.Predict): "votes",
+    type_of(m.TurnTaken): "bits",
+    type_of(m.Scores): "bits",
 }
 """The unit in which each type of message is counted."""
 
@@ -192,14 +168,8 @@ class PeerCount(msgspec.Struct, forbid_unknown_fields=True):
 class Claim:
     """What a message counts for.
 
-    Attributes
-    ----------
-    amount : int
-        How much.
-    check : callable
-        Raises an error if that is too much. It is given what was counted before, the amount and the day.
-    turn : int or None
-        The turn that is asked for, if the message asks for one.
+    ``check`` raises an error if the amount is too much. It is given what was counted before, the amount and the day.
+    ``turn`` is the turn that is asked for, if the message asks for one.
     """
 
     amount: int
@@ -222,11 +192,9 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
         return sorted({decision.initiator for decision in self.decisions.values() if decision.holds(now)})
 
     def of(self, peer: str) -> PeerCount:
-        """Return what was counted for one other agent."""
         return self.peers.get(peer, PeerCount())
 
     def take(self, entry: Entry) -> None:
-        """Count one more entry."""
         if entry.decision is not None:
             decision = Decision.of(entry.decision)
             self.decisions[decision.request] = decision
@@ -234,9 +202,9 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
         if entry.counts is not None:
             self.peers[entry.peer] = msgspec.convert(entry.counts, PeerCount)
             return
-        if entry.direction == "sent" and entry.type == type_of(Forgotten):
+        if entry.direction == "sent" and entry.type == type_of(m.Forgotten):
             self.of(entry.peer).runs.pop(entry.run, None)
-        if entry.amount is None or entry.type == type_of(Forget):
+        if entry.amount is None or entry.type == type_of(m.Forget):
             return
         peer = self.peers.setdefault(entry.peer, PeerCount())
         peer.told |= {name: max(figure, peer.told.get(name, 0.0)) for name, figure in (entry.told or {}).items()}
@@ -249,7 +217,7 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
             return  # it repeats what was counted before
         if entry.direction == "sent":
             run.said = entry.digest
-        elif entry.type != type_of(Open):
+        elif entry.type != type_of(m.Open):
             run.asked, run.turn = entry.digest, entry.turn
 
     def repeated(self, peer: str, run: str, type: str, digest: str, turn: int | None) -> bool:
@@ -257,63 +225,42 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
         known = self.of(peer).runs.get(run)
         if known is None:
             return False
-        if type == type_of(Open):
+        if type == type_of(m.Open):
             return True
-        if type == type_of(Predict):
+        if type == type_of(m.Predict):
             return False  # the same bytes may mean other samples: that depends on the last alignment
         return digest in (known.asked, known.said) or (turn is not None and turn == known.turn)
 
 
-# The entries of a ledger: what an entry says, its line in the file, and the chain that the entries form.
+# Entries, and the ledger that writes them.
 
-
-FIRST = "0" * 64
 
 Direction: TypeAlias = Literal["sent", "received", "refused", "decided", "noted", "rebuilt"]
-"""A message from this agent; to it; to it, but refused before its content was looked at; or no message, but what the
-owner has decided about the other agent, the digest of an entry in the ledger of told labels, or counts that were lost
-and rebuilt."""
+"""A message from this agent; to it; to it, but refused before its content was looked at; or no message, but a decision
+of the owner about the other agent, the digest of an entry in the ledger of told labels, or rebuilt counts."""
 
 
 @dataclass(frozen=True)
 class Entry:
     """One entry of a ledger: a message, or a decision of the owner.
 
+    Numbers count from 1, and times are in UTC. ``digest`` is the SHA-256 of the message, ``previous`` the hash of the
+    entry before, and ``hash`` the SHA-256 of everything else. A line has no key for what is None.
+
     Attributes
     ----------
-    number : int
-        Counts from 1.
-    time : str
-        When, in UTC.
-    direction : {"sent", "received", "refused", "decided", "noted", "rebuilt"}
-        From this agent; to it; to it, but refused unread; the owner's decision about the other agent; the digest of an
-        entry in the ledger of told labels; or counts that were lost and rebuilt.
-    peer : str
-        The other agent.
-    run : str
-        The run it belongs to.
-    type : str
-        The message's type.
-    bytes : int
-        Its size on the wire.
-    digest : str
-        SHA-256 of its bytes.
-    previous : str
-        The hash of the entry before.
-    hash : str
-        SHA-256 of everything else.
     amount : int or None
-        What the message was counted for, in the unit of its type (:mod:`assistlearn.protocol.ledger`); 0 where it
-        repeats a message that was counted. None where nothing is counted: the line then has no such key.
+        What the message was counted for, in the unit of its type (:data:`UNITS`); 0 where it repeats a message that was
+        counted. None where nothing is counted.
     turn : int or None
         The turn that was asked for, where turns are counted.
     decision : dict or None
-        What the owner has decided (:class:`~assistlearn.protocol.ledger.Decision`), where the entry is no message.
+        A :class:`Decision` of the owner, where the entry is no message.
     told : dict or None
         The figures of what the other agent was told about people so far, this message included, where people are
         counted. They never fall.
     counts : dict or None
-        In an entry of rebuilt counts: all that is counted for the other agent (a ``PeerCount``).
+        In an entry of rebuilt counts: all that is counted for the other agent (a :class:`PeerCount`).
     """
 
     number: int
@@ -331,212 +278,6 @@ class Entry:
     decision: dict[str, Any] | None = None
     told: dict[str, float] | None = None
     counts: dict[str, Any] | None = None
-
-
-_OPTIONAL = ("amount", "turn", "decision", "told", "counts")
-_ORDER = ("number", "time", "direction", "peer", "run", "type", "bytes", "digest", *_OPTIONAL, "previous", "hash")
-_as_written = json.JSONEncoder(ensure_ascii=False)
-_sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
-
-
-@dataclass
-class Chain:
-    """The chain of a ledger, up to the last entry that was verified.
-
-    Attributes
-    ----------
-    number, last, before : int, str, str
-        The number and the hash of the last entry, and the hash of the one before it.
-    received : bool
-        Whether the last entry is of a message that was received: the next entry may make such an entry durable.
-    before_that : str or None
-        The hash of the entry two before the last, if the entry right before the last is of a message that was received.
-    start, size : int
-        Where in the file the last entry begins, and ends.
-    tally : Tally
-        What was counted so far.
-    """
-
-    number: int = 0
-    last: str = FIRST
-    before: str = FIRST
-    start: int = 0
-    size: int = 0
-    tally: Tally = field(default_factory=Tally)
-    received: bool = False
-    before_that: str | None = None
-
-    def follow(self, line: bytes, where: str) -> Entry:
-        """Add the next line of the file, and return its entry; raise an error if it does not belong there."""
-        entry = entry_on(line, where)
-        if entry.number != self.number + 1 or entry.previous != self.last:
-            raise LedgerError(
-                f"{where}: entry {entry.number} does not follow the one before. Entries were removed, added or moved."
-            )
-        check_unchanged(entry, line, where)
-        self.take(entry, len(line))
-        return entry
-
-    def take(self, entry: Entry, n_bytes: int) -> None:
-        """Add the next entry, which is known to belong there; its line has ``n_bytes`` bytes."""
-        self.before_that = self.before if self.received else None
-        self.received = entry.direction == "received"
-        self.number, self.last, self.before = entry.number, entry.hash, entry.previous
-        self.start, self.size = self.size, self.size + n_bytes
-        self.tally.take(entry)
-
-
-def made(facts: dict[str, Any]) -> Entry:
-    """Return the entry with these facts; compute its hash."""
-    known = {name: value for name, value in facts.items() if value is not None}
-    return Entry(**known, hash=_hash(known))
-
-
-def line_of(entry: Entry) -> bytes:
-    """Return the line of an entry in the file."""
-    return _line(_facts(entry))
-
-
-def entry_on(line: bytes, where: str) -> Entry:
-    """Return the entry on a line, unverified."""
-    try:
-        entry = Entry(**json.loads(line.decode()))
-    except (ValueError, TypeError, RecursionError):
-        entry = None
-    known = entry is not None and isinstance(entry.amount, int | None)
-    if entry is None or not known or not all(isinstance(getattr(entry, n), dict | None) for n in _OPTIONAL[2:]):
-        raise LedgerError(f"{where}: this is not an entry of a ledger. It was changed, or cut off.")
-    return entry
-
-
-def check_unchanged(entry: Entry, line: bytes, where: str) -> None:
-    """Raise an error if an entry was changed after it was written."""
-    facts = _facts(entry)
-    same = _line(facts) == line
-    del facts["hash"]
-    if not same or _hash(facts) != entry.hash:
-        raise LedgerError(f"{where}: entry {entry.number} was changed after it was written.")
-
-
-def _facts(entry: Entry) -> dict[str, Any]:
-    facts = {name: getattr(entry, name) for name in _ORDER}
-    for name in _OPTIONAL:
-        if facts[name] is None:
-            del facts[name]
-    return facts
-
-
-def _line(facts: dict[str, Any]) -> bytes:
-    return (_as_written.encode(facts) + "\n").encode()
-
-
-def _hash(facts: dict[str, Any]) -> str:
-    return hashlib.sha256(_sorted.encode(facts).encode()).hexdigest()
-
-
-# A checkpoint: how far a ledger was verified, and its tally at that entry, so that opening the ledger is quick.
-#
-# It lies beside the ledger and names one of its entries. Whoever opens the ledger looks at that entry, and verifies
-# those after it. A checkpoint that is missing, damaged, or names an entry that is not there is not used: the ledger is
-# verified from its start. ``assistlearn audit`` always does that, and compares the checkpoint with what it finds.
-#
-# Whoever can write a checkpoint could lower the counts. But they could also write the ledger itself, and its head:
-# only the agent's owner can do that, and the limits are the owner's own. Of what others send, only names and numbers
-# are in a checkpoint.
-
-
-EVERY = 250
-"""Entries between two checkpoints."""
-
-VERSION = 1
-"""Raise it when a field is added, removed or changes its meaning: older ones are not used then."""
-
-logger = logging.getLogger("assistlearn.protocol")
-
-
-class Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One entry of a ledger: its number, its hash, where its line begins, and what was counted up to it."""
-
-    version: int = VERSION
-    number: int
-    hash: str
-    start: int
-    tally: Tally
-
-    @classmethod
-    def of(cls, chain: Chain) -> Checkpoint:
-        """Return the checkpoint at the end of a chain."""
-        return cls(number=chain.number, hash=chain.last, start=chain.start, tally=chain.tally)
-
-
-def checkpoint_path(ledger: Path) -> Path:
-    """Return where the checkpoint of a ledger lies."""
-    return ledger.with_name(ledger.name + ".checkpoint")
-
-
-def read_checkpoint(ledger: Path) -> Checkpoint | None:
-    """Return the checkpoint of a ledger; None where there is none that can be read."""
-    path = checkpoint_path(ledger)
-    try:
-        checkpoint = msgspec.json.decode(path.read_bytes(), type=Checkpoint)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
-        logger.warning("%s cannot be read (%s): the ledger is verified from its start.", path, error)
-        return None
-    if checkpoint.version != VERSION or checkpoint.number < 1 or checkpoint.start < 0:
-        logger.warning("%s is of another release, or damaged: the ledger is verified from its start.", path)
-        return None
-    return checkpoint
-
-
-def write_checkpoint(ledger: Path, chain: Chain) -> None:
-    """Write down how far a ledger is verified. If that fails, the next opening verifies from an earlier entry."""
-    try:
-        storage.write_bytes(checkpoint_path(ledger), msgspec.json.encode(Checkpoint.of(chain)))
-    except OSError as error:
-        logger.warning("%s cannot be written: %s", checkpoint_path(ledger), error)
-
-
-def chain_from_checkpoint(ledger: Path) -> Chain:
-    """Return the chain of a ledger up to its checkpoint; an empty one where no checkpoint fits."""
-    checkpoint = read_checkpoint(ledger)
-    if checkpoint is None:
-        return Chain()
-    with ledger.open("rb") as file:
-        file.seek(checkpoint.start)
-        line = file.readline()
-    where = f"{ledger}, entry {checkpoint.number}"
-    try:
-        entry = entry_on(line, where)
-        check_unchanged(entry, line, where)
-        if (entry.number, entry.hash) != (checkpoint.number, checkpoint.hash):
-            raise LedgerError(f"{where} is not the entry that the checkpoint names.")
-    except LedgerError as error:
-        logger.warning(
-            "%s does not fit (%s): the ledger is verified from its start.", checkpoint_path(ledger).name, error
-        )
-        return Chain()
-    end = checkpoint.start + len(line)
-    received = entry.direction == "received"
-    return Chain(entry.number, entry.hash, entry.previous, checkpoint.start, end, checkpoint.tally, received)
-
-
-# A ledger: an agent's append-only, hash-chained record of every message it sent or received.
-#
-# One JSON object per line. Each holds the hash of the one before, so that a changed, removed or inserted entry breaks
-# the chain from there on; a second file, the head, holds the last hash, so that entries missing at the end are found
-# too. The content of messages is not in the ledger, only its digest.
-#
-# Nothing is added to a ledger that was tampered with: that would cover the traces. Whoever can write both files can
-# still write a whole new ledger. To find that, compare the digests with those in the other agents' ledgers.
-#
-# Opening a ledger verifies it from its checkpoint on (:mod:`assistlearn.protocol.ledger`); :func:`verify` does so
-# from the start. The sums of the entries for each other agent are the tally (:mod:`assistlearn.protocol.ledger`).
-
-
-UNKNOWN = -1
-"""In place of the number of the entry that the head names, where another process may have written the head."""
 
 
 class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -643,7 +384,6 @@ class Ledger:
         return entry
 
     def decide(self, decision: Decision) -> Entry:
-        """Append what the owner has decided."""
         content = msgspec.json.encode(decision)
         return self.record("decided", decision.initiator, decision.run, decision.answer, content, decision=decision)
 
@@ -660,9 +400,7 @@ class Ledger:
     def standing(self, peer: str) -> tuple[Place, PeerCount]:
         """Return up to which entry is counted, and what for another agent; the entry would outlast a power cut."""
         with self._locked() as file:
-            self._catch_up(file)
-            if self._headed != self._chain.number:
-                self._make_lasting(file, self._chain.number, self._chain.last)
+            self._settle(file)
             chain = self._chain
             copy = msgspec.convert(msgspec.to_builtins(chain.tally.of(peer)), PeerCount)
             return Place(chain.number, chain.start, chain.last), copy
@@ -670,9 +408,12 @@ class Ledger:
     def settle(self) -> None:
         """Make sure that every entry would outlast a power cut."""
         with self._locked() as file:
-            self._catch_up(file)
-            if self._headed != self._chain.number:
-                self._make_lasting(file, self._chain.number, self._chain.last)
+            self._settle(file)
+
+    def _settle(self, file: BinaryIO) -> None:
+        self._catch_up(file)
+        if self._headed != self._chain.number:
+            self._make_lasting(file, self._chain.number, self._chain.last)
 
     def _make_lasting(self, file: BinaryIO, number: int, hash: str) -> None:
         os.fsync(file.fileno())  # before the head: a head that is ahead of the entries looks like a removal
@@ -732,21 +473,10 @@ def _undone_on_error(path: Path, size: int) -> Iterator[None]:
         raise
 
 
-def has_entry(path: Path, place: Place) -> bool:
-    """Return whether a ledger has an entry at its place; the entries before it are not verified."""
-    if not path.exists():
-        return False
-    with path.open("rb") as file:
-        file.seek(place.start)
-        try:
-            entry = entry_on(file.readline(), f"{path}, entry {place.number}")
-        except LedgerError:
-            return False
-    return (entry.number, entry.hash) == (place.number, place.hash)
+# Reading a ledger, verified or not.
 
 
 def read(path: Path) -> Iterator[Entry]:
-    """Yield the entries of a ledger, unverified."""
     for number, line in _lines(path):
         yield entry_on(line, f"{path}, line {number}")
 
@@ -802,10 +532,165 @@ def counted(path: Path) -> Tally:
     return chain.tally
 
 
+def has_entry(path: Path, place: Place) -> bool:
+    """Return whether a ledger has an entry at its place; the entries before it are not verified."""
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        file.seek(place.start)
+        try:
+            entry = entry_on(file.readline(), f"{path}, entry {place.number}")
+        except LedgerError:
+            return False
+    return (entry.number, entry.hash) == (place.number, place.hash)
+
+
+def entries_of(path: Path, run: str) -> list[Entry]:
+    """Return the entries of a run, in order; none where there is no ledger.
+
+    The lines of other runs are skipped without being decoded. That takes a tenth of a second for 300,000 of them. The
+    chain is verified elsewhere: whenever the ledger is opened.
+    """
+    wanted = f'"run": {json.dumps(run, ensure_ascii=False)}, "type": '
+    return [entry for entry in _entries_with(path, wanted, f"of run {run!r}") if entry.run == run]
+
+
+def entries_of_type(path: Path, type: str) -> list[Entry]:
+    return [entry for entry in _entries_with(path, f'"type": "{type}", ', f"of type {type}") if entry.type == type]
+
+
+def _entries_with(path: Path, wanted: str, words: str) -> list[Entry]:
+    try:
+        return [Entry(**json.loads(line)) for line in _lines_with(path, wanted.encode())]
+    except (ValueError, TypeError):
+        raise LedgerError(f"{path}: an entry {words} cannot be read. It was changed, or cut off.") from None
+
+
+def _lines_with(path: Path, wanted: bytes) -> list[bytes]:
+    """Return the whole lines of a file that hold these bytes; the file is searched, not read line by line."""
+    if not path.exists() or not path.stat().st_size:
+        return []
+    lines = []
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        place = content.find(wanted)
+        while place >= 0:
+            end = content.find(b"\n", place)
+            if end < 0:  # a line that a crash cut short
+                break
+            lines.append(content[content.rfind(b"\n", 0, place) + 1 : end])
+            place = content.find(wanted, end)
+    return lines
+
+
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     if path.exists():
         with path.open("rb") as file:
             yield from enumerate(file, start=1)
+
+
+# The chain that the entries form, and their lines in the file.
+
+
+FIRST = "0" * 64
+
+
+@dataclass
+class Chain:
+    """The chain of a ledger, up to the last entry that was verified.
+
+    ``before`` is the hash of the entry before the last. If that entry is of a message that was received,
+    ``before_that`` is the hash of the one before it. The last entry takes the bytes from ``start`` to ``size``.
+    ``received`` is whether it is of a message that was received: the next entry may make it durable.
+    """
+
+    number: int = 0
+    last: str = FIRST
+    before: str = FIRST
+    start: int = 0
+    size: int = 0
+    tally: Tally = field(default_factory=Tally)
+    received: bool = False
+    before_that: str | None = None
+
+    def follow(self, line: bytes, where: str) -> Entry:
+        """Add the next line of the file, and return its entry; raise an error if it does not belong there."""
+        entry = entry_on(line, where)
+        if entry.number != self.number + 1 or entry.previous != self.last:
+            raise LedgerError(
+                f"{where}: entry {entry.number} does not follow the one before. Entries were removed, added or moved."
+            )
+        _check_unchanged(entry, line, where)
+        self.take(entry, len(line))
+        return entry
+
+    def take(self, entry: Entry, n_bytes: int) -> None:
+        """Add the next entry, which is known to belong there; its line has ``n_bytes`` bytes."""
+        self.before_that = self.before if self.received else None
+        self.received = entry.direction == "received"
+        self.number, self.last, self.before = entry.number, entry.hash, entry.previous
+        self.start, self.size = self.size, self.size + n_bytes
+        self.tally.take(entry)
+
+
+def made(facts: dict[str, Any]) -> Entry:
+    known = {name: value for name, value in facts.items() if value is not None}
+    return Entry(**known, hash=_hash(known))
+
+
+_OPTIONAL = ("amount", "turn", "decision", "told", "counts")
+
+_ORDER = ("number", "time", "direction", "peer", "run", "type", "bytes", "digest", *_OPTIONAL, "previous", "hash")
+
+_as_written = json.JSONEncoder(ensure_ascii=False)
+
+_sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
+
+def entry_on(line: bytes, where: str) -> Entry:
+    """Return the entry on a line, unverified."""
+    try:
+        entry = Entry(**json.loads(line.decode()))
+    except (ValueError, TypeError, RecursionError):
+        entry = None
+    known = entry is not None and isinstance(entry.amount, int | None)
+    if entry is None or not known or not all(isinstance(getattr(entry, n), dict | None) for n in _OPTIONAL[2:]):
+        raise LedgerError(f"{where}: this is not an entry of a ledger. It was changed, or cut off.")
+    return entry
+
+
+def _check_unchanged(entry: Entry, line: bytes, where: str) -> None:
+    facts = _facts(entry)
+    same = _line(facts) == line
+    del facts["hash"]
+    if not same or _hash(facts) != entry.hash:
+        raise LedgerError(f"{where}: entry {entry.number} was changed after it was written.")
+
+
+def line_of(entry: Entry) -> bytes:
+    return _line(_facts(entry))
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    facts = {name: getattr(entry, name) for name in _ORDER}
+    for name in _OPTIONAL:
+        if facts[name] is None:
+            del facts[name]
+    return facts
+
+
+def _line(facts: dict[str, Any]) -> bytes:
+    return (_as_written.encode(facts) + "\n").encode()
+
+
+def _hash(facts: dict[str, Any]) -> str:
+    return hashlib.sha256(_sorted.encode(facts).encode()).hexdigest()
+
+
+# The head: the number and the hash of the last entry that would outlast a power cut.
+
+
+UNKNOWN = -1
+"""In place of the number of the entry that the head names, where another process may have written the head."""
 
 
 def _check_head(path: Path, chain: Chain) -> int:
@@ -841,42 +726,87 @@ def _head(path: Path) -> Path:
     return path.with_name(path.name + ".head")
 
 
-# The entries of one run, or of one type, in a ledger: found without reading others, or verifying the chain.
+# A checkpoint: how far a ledger was verified, and its counts at that entry, so that opening the ledger is quick.
+#
+# It lies beside the ledger and names one of its entries. Whoever opens the ledger looks at that entry, and verifies
+# those after it. A checkpoint that is missing, damaged, or names an entry that is not there is not used: the ledger is
+# verified from its start. :func:`verify` always does that, and compares the checkpoint with what it finds.
+#
+# Whoever can write a checkpoint could lower the counts. But they could also write the ledger itself, and its head:
+# only the agent's owner can do that, and the limits are the owner's own. Of what others send, only names and numbers
+# are in a checkpoint.
 
 
-def entries_of(path: Path, run: str) -> list[Entry]:
-    """Return the entries of a run, in order; none where there is no ledger.
+EVERY = 250
+"""Entries between two checkpoints."""
 
-    The lines of other runs are skipped without being decoded. That takes a tenth of a second for 300,000 of them. The
-    chain is verified elsewhere: whenever the ledger is opened.
-    """
-    wanted = f'"run": {json.dumps(run, ensure_ascii=False)}, "type": '
-    return [entry for entry in _entries_with(path, wanted, f"of run {run!r}") if entry.run == run]
+VERSION = 1
+"""Raise it when a field is added, removed or changes its meaning: older ones are not used then."""
 
-
-def entries_of_type(path: Path, type: str) -> list[Entry]:
-    """Return the entries of a type, in order; none where there is no ledger."""
-    return [entry for entry in _entries_with(path, f'"type": "{type}", ', f"of type {type}") if entry.type == type]
+logger = logging.getLogger("assistlearn.protocol")
 
 
-def _entries_with(path: Path, wanted: str, words: str) -> list[Entry]:
+class Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One entry of a ledger: its number, its hash, where its line begins, and what was counted up to it."""
+
+    version: int = VERSION
+    number: int
+    hash: str
+    start: int
+    tally: Tally
+
+    @classmethod
+    def of(cls, chain: Chain) -> Checkpoint:
+        return cls(number=chain.number, hash=chain.last, start=chain.start, tally=chain.tally)
+
+
+def checkpoint_path(ledger: Path) -> Path:
+    return ledger.with_name(ledger.name + ".checkpoint")
+
+
+def read_checkpoint(ledger: Path) -> Checkpoint | None:
+    """Return the checkpoint of a ledger; None where there is none that can be read."""
+    path = checkpoint_path(ledger)
     try:
-        return [Entry(**json.loads(line)) for line in _lines_with(path, wanted.encode())]
-    except (ValueError, TypeError):
-        raise LedgerError(f"{path}: an entry {words} cannot be read. It was changed, or cut off.") from None
+        checkpoint = msgspec.json.decode(path.read_bytes(), type=Checkpoint)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
+        logger.warning("%s cannot be read (%s): the ledger is verified from its start.", path, error)
+        return None
+    if checkpoint.version != VERSION or checkpoint.number < 1 or checkpoint.start < 0:
+        logger.warning("%s is of another release, or damaged: the ledger is verified from its start.", path)
+        return None
+    return checkpoint
 
 
-def _lines_with(path: Path, wanted: bytes) -> list[bytes]:
-    """Return the whole lines of a file that hold these bytes; the file is searched, not read line by line."""
-    if not path.exists() or not path.stat().st_size:
-        return []
-    lines = []
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        place = content.find(wanted)
-        while place >= 0:
-            end = content.find(b"\n", place)
-            if end < 0:  # a line that a crash cut short
-                break
-            lines.append(content[content.rfind(b"\n", 0, place) + 1 : end])
-            place = content.find(wanted, end)
-    return lines
+def write_checkpoint(ledger: Path, chain: Chain) -> None:
+    """Write down how far a ledger is verified. If that fails, the next opening verifies from an earlier entry."""
+    try:
+        storage.write_bytes(checkpoint_path(ledger), msgspec.json.encode(Checkpoint.of(chain)))
+    except OSError as error:
+        logger.warning("%s cannot be written: %s", checkpoint_path(ledger), error)
+
+
+def chain_from_checkpoint(ledger: Path) -> Chain:
+    """Return the chain of a ledger up to its checkpoint; an empty one where no checkpoint fits."""
+    checkpoint = read_checkpoint(ledger)
+    if checkpoint is None:
+        return Chain()
+    with ledger.open("rb") as file:
+        file.seek(checkpoint.start)
+        line = file.readline()
+    where = f"{ledger}, entry {checkpoint.number}"
+    try:
+        entry = entry_on(line, where)
+        _check_unchanged(entry, line, where)
+        if (entry.number, entry.hash) != (checkpoint.number, checkpoint.hash):
+            raise LedgerError(f"{where} is not the entry that the checkpoint names.")
+    except LedgerError as error:
+        logger.warning(
+            "%s does not fit (%s): the ledger is verified from its start.", checkpoint_path(ledger).name, error
+        )
+        return Chain()
+    end = checkpoint.start + len(line)
+    received = entry.direction == "received"
+    return Chain(entry.number, entry.hash, entry.previous, checkpoint.start, end, checkpoint.tally, received)

@@ -30,19 +30,7 @@ About: TypeAlias = Literal["training", "hold-out", "predicted"]
 
 @dataclass(frozen=True)
 class ReleasedBits:
-    """One release, or several of a kind added up.
-
-    Attributes
-    ----------
-    kind : str
-        What was released.
-    about : {"training", "hold-out", "predicted"}
-        About which samples.
-    times : int
-        How often.
-    said, sent : float
-        Bits per sample, all times together: before any coding, and as they were sent.
-    """
+    """One release, or several of a kind added up: ``said`` and ``sent`` are bits per sample, all ``times`` together."""
 
     kind: str
     about: About

@@ -8,15 +8,12 @@ from typing import Any, Protocol, TypeVar
 
 from assistlearn.errors import UnreachableError
 
-# The transport: it carries the bytes of a request to an agent, and the bytes of the reply back.
-
 
 class Transport(Protocol):
     """Carries a request to an agent and its reply back."""
 
     def ask(self, agent: str, request: bytes) -> bytes:
         """Return the agent's reply; raise ``UnreachableError`` where there is none."""
-        ...
 
 
 class MemoryTransport:
@@ -30,13 +27,9 @@ class MemoryTransport:
         self._services = services
 
     def ask(self, agent: str, request: bytes) -> bytes:
-        """Return what the service of the agent answers."""
         if agent not in self._services:
             raise UnreachableError(f"There is no agent {agent!r} here. The agents are {sorted(self._services)}.")
         return self._services[agent](request)
-
-
-# A time limit for work that may never end: FLARE, and servers of tables, may wait without limit.
 
 
 Result = TypeVar("Result")
@@ -45,7 +38,8 @@ Result = TypeVar("Result")
 def within(seconds: float, work: Callable[..., Result], *arguments: Any) -> Result:
     """Return the result of some work; raise ``TimeoutError`` if it takes longer than ``seconds``.
 
-    In that case the work goes on in a thread, which does not keep the program from ending.
+    FLARE, and servers of tables, may wait without limit. The work then goes on in a thread, which does not keep the
+    program from ending.
 
     >>> within(5.0, max, 1, 2)
     2

@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 
 from assistlearn.errors import DiskError, RunError
 
-# Files that are either whole or not there: written aside, synced, then renamed.
-#
-# Whatever is written here is for its owner alone: files have the mode 0600 and new folders 0700, whatever the umask.
-# Labels, models, rewards and ledgers are among it. Names of files that are written aside cannot be guessed, and links
-# are not followed: another user of the machine cannot lead what is written somewhere else.
-
+# A file is written aside, synced, then renamed. Whatever is written is for its owner alone: files have the mode 0600
+# and new folders 0700, whatever the umask. Labels, models, rewards and ledgers are among it. Names of files that are
+# written aside cannot be guessed, and links are not followed: another user of the machine cannot lead what is written
+# somewhere else.
 
 NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """How files are opened: not through a link, not for programs that are started, and byte by byte on Windows."""
@@ -54,14 +52,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 def replace(path: Path, content: bytes, *, lasting: bool = True) -> None:
     """Write a file atomically into a folder that is there; an error of the system is raised as it is.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    content : bytes
-        What it holds from now on.
-    lasting : bool, default=True
-        Whether to wait until the content would outlast a power cut.
+    If ``lasting``, wait until the content would outlast a power cut.
     """
     number, fresh = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")  # 0600, not a link
     try:
@@ -98,17 +89,24 @@ def appending(path: Path) -> BinaryIO:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON atomically."""
     write_bytes(path, json_bytes(content))
 
 
 def json_bytes(content: Any) -> bytes:
-    """Return a value as JSON, for people to read, too."""
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
+def drop_cut_line(file: BinaryIO) -> None:
+    """Remove a last line that a crash cut short, and go to the end of the file."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - 1))
+    if file.read(1) not in (b"\n", b""):
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
+    file.seek(0, os.SEEK_END)
+
+
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object that a JSON file holds."""
     try:
         return json_of(path.read_bytes(), path)
     except FileNotFoundError:
@@ -120,16 +118,15 @@ def read_json(path: Path) -> dict[str, Any]:
 def json_of(content: bytes, path: Path) -> dict[str, Any]:
     """Return the object in the content of a JSON file; ``path`` is for error messages."""
     try:
-        said = json.loads(content)
+        value = json.loads(content)
     except ValueError as error:
         raise RunError(f"{path} is not readable as JSON ({error}). It was changed or damaged.") from None
-    if not isinstance(said, dict):
-        raise RunError(f"{path} holds no JSON object, but {type(said).__name__}. It was changed or damaged.")
-    return said
+    if not isinstance(value, dict):
+        raise RunError(f"{path} holds no JSON object, but {type(value).__name__}. It was changed or damaged.")
+    return value
 
 
 def array_bytes(values: NDArray[Any]) -> bytes:
-    """Return an array in numpy's plain format."""
     buffer = io.BytesIO()
     np.save(buffer, values, allow_pickle=False)
     return buffer.getvalue()
@@ -153,20 +150,20 @@ def array_of(content: bytes, path: Path) -> NDArray[Any]:
 # But the digests of messages are also in the agent's ledger, which is chained.
 
 
-NAME = "digests.txt"
+REMEDY = "Restore it from a backup, or start a new run."
+
+DIGESTS = "digests.txt"
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+def digest_of(content: bytes) -> str:
+    """Return the SHA-256 of a content in hexadecimal digits, as in ledgers."""
+    return hashlib.sha256(content).hexdigest()
 
 
 class FileDigests:
     """Writes files of a folder with their digests, and reads them back if they have not changed.
 
-    Parameters
-    ----------
-    folder : path
-        The folder of the files; it need not exist yet.
-
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as name:
     ...     files, file = FileDigests(Path(name)), Path(name, "secret.json")
@@ -185,7 +182,6 @@ class FileDigests:
         self._size = -1
 
     def write(self, files: Mapping[Path, bytes]) -> None:
-        """Write files, each whole or not at all, in this order."""
         known = self._digests()
         fresh = {self._name(path): digest_of(content) for path, content in files.items()}
         lines = "".join(f"{digest}  {name}\n" for name, digest in fresh.items() if known.get(name, [])[-1:] != [digest])
@@ -206,17 +202,16 @@ class FileDigests:
         return content
 
     def check(self, path: Path, content: bytes) -> None:
-        """Raise ``RunError`` if ``content`` is not what was written to a file."""
-        said = self._digests().get(self._name(path))
-        if said is None:
+        known = self._digests().get(self._name(path))
+        if known is None:
             raise RunError(
-                f"{path} has no digest in {self._folder / NAME}: either that file lost a line, or this one was not "
+                f"{path} has no digest in {self._folder / DIGESTS}: either that file lost a line, or this one was not "
                 f"written by the run. {REMEDY}"
             )
-        if digest_of(content) not in said[-2:]:
+        if digest_of(content) not in known[-2:]:
             raise RunError(
-                f"{path} is not what was written ({len(content):,} bytes; its digest differs from that in {NAME}): it "
-                f"was changed, cut off or damaged. {REMEDY}"
+                f"{path} is not what was written ({len(content):,} bytes; its digest differs from that in {DIGESTS}): "
+                f"it was changed, cut off or damaged. {REMEDY}"
             )
 
     def noted(self, path: Path) -> bool:
@@ -228,7 +223,7 @@ class FileDigests:
 
     def _digests(self) -> dict[str, list[str]]:
         """Return the digests of each file, the last one last; read again when another process has added some."""
-        path = self._folder / NAME
+        path = self._folder / DIGESTS
         size = path.stat().st_size if path.exists() else 0
         if size != self._size:
             text = path.read_text(encoding="utf-8", errors="replace") if size else ""
@@ -240,39 +235,19 @@ class FileDigests:
         return self._known
 
     def _append(self, lines: bytes) -> None:
-        path = self._folder / NAME
+        path = self._folder / DIGESTS
         with writing(path):
             private_folder(self._folder)
             with appending(path) as file:
-                _drop_cut_line(file)
+                drop_cut_line(file)  # its file was not written: that comes after the line
                 file.write(lines)
                 file.flush()
                 os.fsync(file.fileno())
         self._size = -1
 
 
-def _drop_cut_line(file: BinaryIO) -> None:
-    """Remove a last line that a crash cut short. Its file was not written: that comes after the line."""
-    end = file.seek(0, os.SEEK_END)
-    file.seek(max(0, end - 1))
-    if file.read(1) not in (b"\n", b""):
-        file.seek(0)
-        file.truncate(file.read().rfind(b"\n") + 1)
-
-
-REMEDY = "Restore it from a backup, or start a new run."
-
-
-def digest_of(content: bytes) -> str:
-    """Return the SHA-256 of a content in hexadecimal digits, as in ledgers."""
-    return hashlib.sha256(content).hexdigest()
-
-
-# Reads a file of lines while others append to it: piece by piece, each time from where the last reading ended.
-#
-# A last line without a line end is not read: it is being written, or a crash cut it short and the next line takes its
-# place. Reading goes on after the last line that was read, in this process or another.
-
+# A file of lines that others append to. A last line without a line end is not read: it is being written, or a crash cut
+# it short and the next line takes its place.
 
 PIECE = 1_000_000
 """Bytes that are read at a time, so that a long file needs no more memory than a short one."""
@@ -282,28 +257,12 @@ BEGINNING = 256
 
 
 class GrowingFile:
-    r"""A file of lines, which need not be there yet.
+    r"""Reads a file of lines while others append to it, each time from where the last reading ended.
 
-    Parameters
-    ----------
-    path : path
-        Where the file is.
-    piece : int, optional
-        About how many bytes to read at a time.
+    ``number`` counts the lines that were read, and ``place`` is the byte after the last of them. ``generation`` is how
+    often another file has taken the place of the one that was read: then reading begins anew. The file may be
+    ``missing``.
 
-    Attributes
-    ----------
-    place : int
-        The byte after the last line that was read.
-    number : int
-        How many lines were read of the file that is there now.
-    generation : int
-        How often another file has taken the place of the one that was read: then reading begins anew.
-    missing : bool
-        Whether the file was not there when it was last looked for.
-
-    Examples
-    --------
     >>> path = getfixture("tmp_path") / "log"
     >>> _ = path.write_bytes(b"one\ntwo\nthr")
     >>> file = GrowingFile(path)
@@ -356,9 +315,6 @@ class GrowingFile:
             found.append((self.place, line))
         self.number += len(found)
         return found
-
-
-# Removes files and folders, and never follows a link.
 
 
 def remove_tree(path: Path) -> str | None:

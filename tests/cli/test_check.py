@@ -1,4 +1,4 @@
-"""`check` finds what training would refuse, and what two tables on one machine tell about each other."""
+"""`check` says all that is wrong in all files at once, what training would refuse, and what tables tell together."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ import polars as pl
 import pytest
 
 from tests.cli.program import assistlearn
-from tests.cli.small_agents import N_SAMPLES, write_agents
-
-
-@pytest.fixture
-def agents(tmp_path):
-    return write_agents(tmp_path)
+from tests.cli.small_agents import N_SAMPLES, SECRET, toml
 
 
 def change(agents, name, **columns):
@@ -98,3 +93,88 @@ def test_rows_without_any_value_are_counted_and_their_people_are_not_held(agents
     assert f"7 of {N_SAMPLES:,} rows have no value in any feature: their gaps are filled." in clinic
     assert f"7 of {N_SAMPLES:,} rows have no value in any feature: this agent does not hold these people." in lab
     assert said["together"]["shared"] == {"lab": N_SAMPLES - 7}
+
+
+# -- all that is wrong is said at once --
+
+
+def errors(*files):
+    """Return the messages of all errors, which people and scripts must be told alike."""
+    said, facts = assistlearn("check", *files), assistlearn("check", *files, "--json").json
+    every = [facts, *facts.get("others", [])]
+    assert said.code == facts["exit_code"] == 2
+    assert said.out == ""
+    assert said.err.count("Error: ") == len(every)
+    assert all(each["message"] in said.err for each in every)
+    return [each["message"] for each in every]
+
+
+def test_every_file_is_looked_at_although_the_first_is_no_toml(agents):
+    agents[0].write_text("name = clinic\n")
+    agents[1].write_text(toml("lab", SECRET + 'colour = "red"\n'))
+    agents[2].write_text(toml("scans", SECRET).replace("scans.csv", "away.csv"))
+    syntax, unknown, table = errors(*agents)
+    assert f"{agents[0]} is not valid TOML" in syntax
+    assert f"{agents[1]}, line" in unknown
+    assert "there is no key 'colour'" in unknown
+    assert f"{agents[2]}, line" in table
+    assert "away.csv" in table
+
+
+def test_every_wrong_key_of_a_file_is_named_with_its_line(agents):
+    agents[1].write_text('nmae = "lab"\nid = 5\ntable = "lab.csv"\nlearner = "a.B"\n[preprocessing]\nscale = "much"\n')
+    found = errors(agents[1])
+    assert [next(word for word in ("nmae", "'name'", "id =", "scale") if word in each) for each in found] == [
+        *("nmae", "id =", "scale"),
+        "'name'",
+    ]
+    assert all(f"{agents[1]}, line {line}:" in each for line, each in zip((1, 2, 6), found, strict=False))
+
+
+def test_a_value_that_was_wrong_is_not_said_to_be_missing(agents):
+    agents[1].write_text(toml("lab", SECRET).replace('id = "patient"', "id = []"))
+    assert len(errors(agents[1])) == 1
+    agents[0].write_text(toml("clinic", SECRET + "label = 3\n").replace("learner", "# learner"))
+    assert len(errors(agents[0])) == 1  # and not: the key 'learner' is missing, since the file names no label
+
+
+def test_columns_ids_labels_and_cells_of_one_table_are_said_together(agents):
+    row = pl.int_range(pl.len())
+    change(
+        agents,
+        "clinic",
+        patient=pl.when(row == 3).then(pl.lit("p-000")).otherwise("patient"),
+        ill=pl.lit("yes"),
+        x0=pl.when(row == 5).then(pl.lit("oops")).otherwise("x0"),
+        x1=pl.when(row == 6).then(pl.lit("inf")).otherwise("x1"),
+    )
+    found = errors(agents[0])
+    assert ["more than once" in found[0], "1 class" in found[1], "oops" in found[2], "infinite" in found[3]] == [
+        True
+    ] * 4
+    assert "row 6" in found[2]
+    assert "row 7" in found[3]
+
+
+def test_all_columns_that_are_missing_are_named_and_ids_are_checked_although_some_are(agents):
+    change(agents, "lab", patient=pl.lit("p-000"))
+    agents[1].write_text(toml("lab", SECRET + '[features]\ninclude = ["x9", "y*"]\nexclude = ["z"]\n'))
+    found = errors(agents[1])
+    assert ["'x9'" in found[0], "'y*'" in found[1], "'z'" in found[2], "more than once" in found[3]] == [True] * 4
+
+
+def test_a_secret_a_learner_a_folder_and_a_table_are_looked_at_whichever_is_wrong_first(agents):
+    (agents[0].parent / "shared.key").write_text("short")
+    (agents[0].parent / "here").write_text("a file")
+    wrong = toml("lab", SECRET + 'models = "here"\n').replace("lab.csv", "away.csv")
+    agents[1].write_text(wrong.replace("sklearn.", "sklaern."))
+    found = errors(agents[1])
+    assert ["secret" in found[0], "is a file" in found[1], "sklaern" in found[2], "away.csv" in found[3]] == [True] * 4
+
+
+def test_what_is_wrong_between_tables_is_said_beside_what_is_wrong_in_one(agents):
+    change(agents, "lab", patient=pl.lit("other-") + pl.col("patient"))
+    change(agents, "scans", x0=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("oops")).otherwise("x0"))
+    found = errors(*agents)
+    assert any("oops" in each for each in found)
+    assert any("Agent 'lab' holds 0 of the initiator's" in each for each in found)
