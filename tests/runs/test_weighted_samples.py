@@ -8,7 +8,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
-from assistlearn.initiator.setup import set_up
+from assistlearn.initiator.setup import Task, set_up
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode
 from assistlearn.protocol.arrays import unpack_bits, unpack_numbers
@@ -64,7 +64,9 @@ def test_classes_are_balanced_over_the_samples_to_train_on_and_others_are_told_n
 def test_a_secret_order_of_the_codes_leaves_balanced_weights_the_same_to_the_bit():
     rng = np.random.default_rng(0)
     labels, weights, plan = rng.integers(0, 7, 500), rng.random(500), Plan(class_weight="balanced", holdout=0.2)
-    plain, secret = (set_up(plan, ["a"], labels, codes, 7, weights) for codes in (labels, rng.permutation(7)[labels]))
+    plain, secret = (
+        set_up(Task(plan, ["a"], labels, codes, 7, weights)) for codes in (labels, rng.permutation(7)[labels])
+    )
     np.testing.assert_array_equal(plain.weights, secret.weights)
     assert not np.array_equal(plain.codes["a"], secret.codes["a"])
 

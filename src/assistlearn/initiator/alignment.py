@@ -165,7 +165,7 @@ def align(run: OpenRun) -> Rows:
     roles, groups = None if before is None else before.roles, at(run.table.groups, rows)
     check_holdout(run.settings.plan, run.table.labels[rows], roles, groups)
     if before is not None:
-        before.write(run)
+        before.write()
     run.folder.write_people(people_of(run.ids_at(rows), run.holdings.home))
     run.own.run(run.name).place(rows, "train")
     masks = np.array([held[name][kept] for name in run.settings.helpers], dtype=bool)

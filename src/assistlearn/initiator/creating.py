@@ -21,7 +21,7 @@ from assistlearn.alignment.psi import require_library
 from assistlearn.core.people import at
 from assistlearn.errors import AssistLearnWarning, RefusedError, RunError, SettingsError
 from assistlearn.events import LabelsTold
-from assistlearn.initiator.continuing import OwnSide, check_can_go_on, roles_of, take_over
+from assistlearn.initiator.continuing import check_can_go_on, roles_of, take_over
 from assistlearn.initiator.folder import LABELS, RunFolder, locked
 from assistlearn.initiator.keys import own_key, secret_order, secret_words
 from assistlearn.initiator.label_ledger import Booked, LabelLedger, Witness
@@ -217,7 +217,7 @@ def write_run(
         if folder.exists:  # another command has begun one in the meantime
             raise RunError(f"{folder.path} holds a run already. Name another folder (--out).")
         if goes_on is not None:
-            take_over(folder, goes_on, OwnSide(initiator.models, from_loaded(loaded).ids))
+            take_over(folder, goes_on, initiator.models, from_loaded(loaded).ids)
         folder.write_settings(settings, order, words)
 
 

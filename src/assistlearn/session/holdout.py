@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,28 +17,22 @@ from assistlearn.core import votes
 from assistlearn.core.people import Groups, mean_and_error, rarest_classes
 from assistlearn.evaluation.calibration import ScoreCalibration, cross_fitted
 from assistlearn.evaluation.metrics import METRICS, answers_of
-from assistlearn.methods.method import HoldoutAnswer, Method
+from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
-from assistlearn.session.deciding import Deciding, Decision, Votes
+from assistlearn.session.deciding import Deciding, Decision, Kept, Votes
 from assistlearn.types import Bools, Codes, Floats
 
-# The agents' votes on the hold-out samples, and the decision that follows from them.
+Rows = NDArray[np.intp]
+
+Doubt: TypeAlias = Callable[..., str]
+"""Returns why an answer (and its round) is not believed; an empty text if it is."""
 
 
 @dataclass(frozen=True)
 class HoldoutVotes:
-    """The agents' votes on the hold-out samples in the first rounds, and the decision that follows from them.
+    """The agents' votes on the hold-out samples, the initiator's first, and how these are decided.
 
-    Attributes
-    ----------
-    said : mapping of str to Votes
-        The votes of each agent, the initiator first.
-    deciding : Deciding
-        What becomes of them.
-    n_samples : int
-        The number of hold-out samples.
-    own : ndarray or None
-        The initiator's own columns, as numbers, where a combination may look at them.
+    ``own`` are the initiator's own columns, as numbers, where a combination may look at them.
     """
 
     said: Mapping[str, Votes]
@@ -52,43 +47,26 @@ class HoldoutVotes:
         return self.deciding.learned is None and self.deciding.method.adds_up and bool(first.scores.any(axis=1).all())
 
     def of(self, agents: Container[str]) -> HoldoutVotes:
-        """Return the votes of some of the agents only."""
         return replace(self, said={name: each for name, each in self.said.items() if name in agents})
 
     def calibrated_by(self, calibration: ScoreCalibration | None) -> HoldoutVotes:
-        """Return the same votes, with a calibration of the probabilities."""
         return replace(self, deciding=replace(self.deciding, calibration=calibration))
 
     def decided(self) -> Decision:
-        """Return what these agents decide."""
         return self.deciding.about(self.said, self.n_samples, self.own)
 
 
 def calibrated(decision: Decision, labels: Codes, weights: Floats | None) -> Floats:
     """Return probabilities, those of each sample calibrated on other samples.
 
-    Where no agent says anything about a sample, the shares of the classes stay as they are.
-
-    Parameters
-    ----------
-    decision : Decision
-        What is decided about the samples.
-    labels : ndarray of shape (n_samples,)
-        The classes of the samples, in their open order.
-    weights : ndarray of shape (n_samples,) or None
-        How much each sample counts.
+    Where no agent says anything about a sample, the shares of the classes stay as they are. ``labels`` are the places
+    of the samples' classes in their open order.
     """
     spoken, said = decision.spoken, decision.probabilities.copy()
     if spoken.any():
         own = None if weights is None else weights[spoken]
         said[spoken] = cross_fitted(decision.total[spoken], labels[spoken], own)
     return said
-
-
-# Samples kept aside, whose labels only the initiator knows. They show when to stop, and how good the result is.
-
-
-Rows = NDArray[np.intp]
 
 
 def split(codes: Codes, fraction: float, rng: np.random.RandomState, groups: Groups | None = None) -> tuple[Rows, Rows]:
@@ -132,15 +110,6 @@ def _split_groups(codes: Codes, groups: Groups, fraction: float, rng: np.random.
     return np.flatnonzero(~aside), np.flatnonzero(aside)
 
 
-class Heard(NamedTuple):
-    """What a kept model has answered for the hold-out samples, with its round, its agent and its weight."""
-
-    round: int
-    agent: str
-    answer: HoldoutAnswer
-    model_weight: float
-
-
 class HoldOut:
     """The votes of all kept models on the hold-out samples, and which round was the best.
 
@@ -169,15 +138,11 @@ class HoldOut:
         The share of each class among the samples to train on, in the open order of the classes; equal by default.
     order : ndarray of int, optional
         The class code of each class, where codes are in a secret order.
-    label_only : bool, default=False
-        Whether the initiator has labels alone.
     groups : ndarray of int of shape (n_holdout,), optional
         Which hold-out samples are about the same person; by default no two are.
 
     Attributes
     ----------
-    codes, n_classes, weights, label_only, groups
-        As above.
     labels : ndarray of shape (n_holdout,)
         The class of each sample, as its place in the open order of the classes. All figures go by these.
     best_round : int
@@ -197,14 +162,12 @@ class HoldOut:
         agents: Sequence[str] = (),
         class_shares: Floats | None = None,
         order: Codes | None = None,
-        label_only: bool = False,
         groups: Groups | None = None,
     ) -> None:
         self.codes = codes
         self.labels = codes if order is None else np.argsort(order)[codes]
         self.n_classes = n_classes
         self.weights = weights
-        self.label_only = label_only
         self.groups = groups
         self.best_round = 0
         shares = np.full(n_classes, 1.0 / n_classes) if class_shares is None else class_shares
@@ -213,16 +176,16 @@ class HoldOut:
         self._metric = METRICS[metric]
         self._own = own
         self._calibrates = calibrates and self._metric.of_probabilities
-        self._heard: list[Heard] = []
+        self._kept: list[Kept] = []
         self._initiator = next(iter(agents), "")
         self._so_far = {name: self._silence() for name in agents}
         self._best: float | None = None
         self._round = 0
 
-    def add(self, heard: Heard) -> None:
-        """Add a kept model's votes."""
-        self._heard.append(heard)
-        self._add(self._so_far, heard)
+    def add(self, kept: Kept) -> None:
+        if kept.holdout is not None:
+            self._kept.append(kept)
+            self._add(self._so_far, kept)
 
     def finish_round(self, learned: Combination | None = None) -> tuple[float, float | None]:
         """Return the accuracy and the metric after this round, of the sum of the votes or of the combination.
@@ -231,7 +194,8 @@ class HoldOut:
         """
         self._round += 1
         accuracy, measured = self.measured(self._votes(self._so_far, learned))
-        if self.best_round == 0 or (measured is not None and self._is_better(measured)):
+        better = measured is not None and (self._best is None or self._metric.better(measured, self._best))
+        if self.best_round == 0 or better:
             self._best = measured
             self.best_round = self._round
         return accuracy, measured
@@ -243,9 +207,6 @@ class HoldOut:
         answers = answers_of(self.labels, said, self.weights, votes.winners(decision.total))
         return METRICS["accuracy"].of(answers) or 0.0, self._metric.of(answers)
 
-    def _is_better(self, measured: float) -> bool:
-        return self._best is None or self._metric.better(measured, self._best)
-
     @property
     def exhausted(self) -> bool:
         """Whether the result has not become better for ``patience`` rounds."""
@@ -254,9 +215,9 @@ class HoldOut:
     def votes_of(self, n_rounds: int, learned: Combination | None = None) -> HoldoutVotes:
         """Return the votes of the models of the first ``n_rounds`` rounds."""
         said = {name: self._silence() for name in self._so_far}
-        for heard in self._heard:
-            if heard.round <= n_rounds:
-                self._add(said, heard)
+        for kept in self._kept:
+            if kept.round <= n_rounds:
+                self._add(said, kept)
         return self._votes(said, learned)
 
     def _votes(self, said: Mapping[str, Votes], learned: Combination | None) -> HoldoutVotes:
@@ -268,10 +229,11 @@ class HoldOut:
         }
         return HoldoutVotes(heard, replace(self._deciding, learned=learned), len(self.codes), self._own)
 
-    def _add(self, said: dict[str, Votes], heard: Heard) -> None:
-        before = said.get(heard.agent) or self._silence()
-        self._deciding.method.add_holdout(before.scores, heard.answer, heard.model_weight)
-        said[heard.agent] = Votes(before.scores, before.weight + heard.model_weight)
+    def _add(self, said: dict[str, Votes], kept: Kept) -> None:
+        before = said.get(kept.agent) or self._silence()
+        assert kept.holdout is not None
+        self._deciding.method.add_holdout(before.scores, kept.holdout, kept.model_weight)
+        said[kept.agent] = Votes(before.scores, before.weight + kept.model_weight)
 
     def _silence(self) -> Votes:
         return Votes(np.zeros((len(self.codes), self.n_classes)), 0.0)
@@ -300,43 +262,26 @@ HALF_A_SAMPLE = 0.5
 """By how many samples a count may be wrong, beside its standard error: no error among few samples is no certainty."""
 
 
-@dataclass(frozen=True)
-class Doubt:
-    """Compares an agent's claims about training samples with its answers for hold-out samples.
+def contradiction(method: Method, holdout: HoldOut, held: Bools | None, answer: Answer, round: int = 1) -> str:
+    """Return why an agent's answer in a round is not believed; an empty text if it is.
 
-    Attributes
-    ----------
-    method : Method
-        What rewards and answers mean.
-    holdout : HoldOut
-        The hold-out samples, whose labels the agent does not know.
-    held : ndarray of bool, optional
-        The training samples that the agent holds; all by default.
+    ``held`` are the training samples that the agent holds; None for all.
     """
-
-    method: Method
-    holdout: HoldOut
-    held: Bools | None = None
-
-    def __call__(self, answer: Answer, round: int = 1) -> str:
-        """Return why an answer of this round is not believed; an empty text if it is."""
-        if answer.holdout is None or answer.verdict.useless:
-            return ""
-        n_classes = self.holdout.n_classes
-        claimed = self.method.reward_losses(answer.reward, n_classes)
-        claimed = claimed if self.held is None else claimed[self.held]
-        found = self.method.holdout_losses(answer.holdout, self.holdout.codes, n_classes)
-        said, seen = _Mean.of(claimed), _Mean.of(found)
-        worse, error = seen.mean - said.mean, math.hypot(said.error, seen.error)
-        of_scores = ERRORS if round == 1 else ERRORS_LATER
-        errors = of_scores if self.method.wants_probabilities else ERRORS_OF_BITS
-        if not worse > max(errors * error, LEAST * self.method.loss_of_guessing(n_classes)):
-            return ""
-        return (
-            f"the hold-out samples contradict it. By what it says of {said.n:,} training samples, whose labels it "
-            f"knows, its model loses {said.mean:.3f} on average. On {seen.n:,} hold-out samples, whose labels it does "
-            f"not know, it loses {seen.mean:.3f}: more by {worse / error:.0f} standard errors"
-        )
+    if answer.holdout is None or answer.verdict.useless:
+        return ""
+    claimed = method.reward_losses(answer.reward, holdout.n_classes)
+    n_said, said, error_said = _mean(claimed if held is None else claimed[held])
+    n_seen, seen, error_seen = _mean(method.holdout_losses(answer.holdout, holdout.codes, holdout.n_classes))
+    worse, error = seen - said, math.hypot(error_said, error_seen)
+    of_scores = ERRORS if round == 1 else ERRORS_LATER
+    errors = of_scores if method.wants_probabilities else ERRORS_OF_BITS
+    if not worse > max(errors * error, LEAST * method.loss_of_guessing(holdout.n_classes)):
+        return ""
+    return (
+        f"the hold-out samples contradict it. By what it says of {n_said:,} training samples, whose labels it knows, "
+        f"its model loses {said:.3f} on average. On {n_seen:,} hold-out samples, whose labels it does not know, it "
+        f"loses {seen:.3f}: more by {worse / error:.0f} standard errors"
+    )
 
 
 def doubt_of(plan: Plan, holdout: HoldOut | None, held: Bools | None = None) -> Doubt | None:
@@ -348,18 +293,11 @@ def doubt_of(plan: Plan, holdout: HoldOut | None, held: Bools | None = None) -> 
     method = plan.make_method()
     if holdout is None or plan.honest_reward != "out-of-fold" or method.keeps_labels:
         return None
-    return Doubt(method, holdout, held)
+    return partial(contradiction, method, holdout, held)
 
 
-@dataclass(frozen=True)
-class _Mean:
-    n: int
-    mean: float
-    error: float
-
-    @classmethod
-    def of(cls, losses: Floats) -> _Mean:
-        """Return the mean loss, without samples on which the agent abstains: they have no loss."""
-        there = losses[~np.isnan(losses)]
-        mean, error = mean_and_error(there)
-        return cls(len(there), mean, math.hypot(error, HALF_A_SAMPLE / max(len(there), 1)))
+def _mean(losses: Floats) -> tuple[int, float, float]:
+    """Return the number of losses, their mean and its error; samples on which the agent abstains have no loss."""
+    there = losses[~np.isnan(losses)]
+    mean, error = mean_and_error(there)
+    return len(there), mean, math.hypot(error, HALF_A_SAMPLE / max(len(there), 1))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,122 +14,9 @@ from assistlearn.evaluation.calibration import HOLDOUT, OUT_OF_FOLD, ScoreCalibr
 from assistlearn.evaluation.result import Decided, Report, compare
 from assistlearn.evaluation.shares import Estimate, GainShares, shares_of_decisions, shares_of_sum
 from assistlearn.methods.method import Method
-from assistlearn.session.combining import Told
+from assistlearn.session.deciding import Kept
 from assistlearn.session.holdout import HoldOut, HoldoutVotes, calibrated
 from assistlearn.types import Bools, Codes, Floats
-
-# What the probabilities of a run are calibrated on: its decision on samples that no model has seen.
-
-
-@dataclass(frozen=True)
-class HonestScores:
-    """Decisions about samples that no model has seen, and their classes.
-
-    Attributes
-    ----------
-    total : array of shape (n_samples, n_classes)
-        The sum of all votes, in the open order of the classes.
-    labels : array of int of shape (n_samples,)
-        The class of each sample, as its place in that order.
-    weights : array of shape (n_samples,) or None
-        How much each sample counts.
-    kind : str
-        Which samples these are.
-    """
-
-    total: Floats
-    labels: Codes
-    weights: Floats | None
-    kind: str
-
-    def at(self, spoken: Bools) -> HonestScores | None:
-        """Return the decisions about some of the samples; None where there are none, or where they have no weight."""
-        if spoken.all():
-            return self
-        weights = None if self.weights is None else self.weights[spoken]
-        if not spoken.any() or (weights is not None and not weights.sum() > 0.0):
-            return None
-        return HonestScores(self.total[spoken], self.labels[spoken], weights, self.kind)
-
-    def calibration(self) -> ScoreCalibration:
-        """Return the calibration."""
-        return fit_calibration(self.total, self.labels, self.weights, fitted_to=self.kind)
-
-
-class Calibrating(Protocol):
-    """Collects what agents say in a run, and returns the honest scores at the end."""
-
-    def add(self, told: Told) -> None:
-        """Add what a kept model has told."""
-
-    def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
-        """Return the scores of the first ``n_rounds`` rounds, without the agents in ``left_out``; or None."""
-
-
-class ByHoldout:
-    """Calibrates by the votes on the hold-out samples.
-
-    Parameters
-    ----------
-    holdout : HoldOut
-        It collects these votes.
-    """
-
-    def __init__(self, holdout: HoldOut) -> None:
-        self._holdout = holdout
-
-    def add(self, told: Told) -> None:
-        """Do nothing: ``holdout`` collects the votes itself."""
-
-    def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
-        """Return the decision on the hold-out samples; None where nobody has a vote, or no sample any weight."""
-        said = self._holdout.votes_of(n_rounds)
-        decision = said.of([agent for agent in said.said if agent not in left_out]).decided()
-        scores = HonestScores(decision.total, self._holdout.labels, self._holdout.weights, HOLDOUT)
-        return scores.at(decision.spoken)
-
-
-class ByOutOfFold:
-    """Calibrates by the votes on the training samples that out-of-fold rewards mean.
-
-    Parameters
-    ----------
-    method : Method
-        Turns a reward into votes for all classes.
-    codes : array of int of shape (n_samples,)
-        The class codes of the training samples.
-    n_classes : int
-        The number of classes.
-    weights : array of shape (n_samples,) or None
-        The initial weights of the samples.
-    order : ndarray of int, optional
-        The class code of each class, where codes are in a secret order.
-    """
-
-    def __init__(
-        self, method: Method, codes: Codes, n_classes: int, weights: Floats | None, order: Codes | None = None
-    ) -> None:
-        self._method = method
-        self._codes = codes
-        self._weights = weights
-        self._total = np.zeros((len(codes), n_classes))
-        self._order = np.arange(n_classes) if order is None else order
-
-    def add(self, told: Told) -> None:
-        """Add a kept model's votes."""
-        self._total += told.model_weight * self._method.class_votes(told.reward, self._codes)
-
-    def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
-        """Return the decision on the training samples. Without hold-out samples all rounds and agents count.
-
-        Samples about which no agent says anything do not count: their decision does not come from votes.
-        """
-        total, labels = np.ascontiguousarray(self._total[:, self._order]), np.argsort(self._order)[self._codes]
-        return HonestScores(total, labels, self._weights, OUT_OF_FOLD).at(~silent([total], len(total)))
-
-
-# What the hold-out samples show at the end: the result with help and alone, who helped, and who made it worse.
-
 
 BEYOND_CHANCE = 1.96
 """If a difference is more than this many standard errors from zero, it is not explained by chance."""
@@ -140,23 +27,11 @@ LEAST_SAMPLES = 2
 
 @dataclass(frozen=True)
 class Evaluating:
-    """How a result is judged.
+    """How a result is judged on the hold-out samples.
 
-    Attributes
-    ----------
-    holdout : HoldOut
-        The agents' votes on the hold-out samples.
-    agents : sequence of str
-        All of them, the initiator first.
-    alone : callable
-        Trains the initiator alone with at most the given number of models, and returns its votes on the hold-out
-        samples.
-    seed : int
-        The seed for intervals and shares that are drawn at random.
-    leave_out : bool
-        Whether helpers that make the result worse are left out of it.
-    calibrates : bool
-        Whether probabilities are calibrated on these samples. Each sample is then judged by a calibration on others.
+    ``alone`` trains the initiator alone with at most the given number of models, and returns its votes on them.
+    ``seed`` is for intervals and shares that are drawn at random. With ``leave_out``, helpers that make the result
+    worse are left out of it. Where probabilities are calibrated, each sample is judged by a calibration on others.
     """
 
     holdout: HoldOut
@@ -165,6 +40,7 @@ class Evaluating:
     seed: int
     leave_out: bool = True
     calibrates: bool = False
+    label_only: bool = False  # the initiator has labels alone: without help it knows the shares of the classes, no more
 
     def report(self, n_rounds: int, n_models: int, learned: Combination | None, doubted: Sequence[str] = ()) -> Report:
         """Return what the hold-out samples show about the first ``n_rounds`` rounds, which have ``n_models`` models.
@@ -186,11 +62,6 @@ class Evaluating:
             alone_by_labels=self.label_only,
             **found,
         )
-
-    @property
-    def label_only(self) -> bool:
-        """Whether the initiator has labels alone. Then, without help, it knows only the shares of the classes."""
-        return self.holdout.label_only
 
     def _worse(self, heard: HoldoutVotes, doubted: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return who makes the result worse, and who is left out: the worst first, until none makes it worse."""
@@ -257,3 +128,36 @@ class Evaluating:
 def _harm(dropped: Estimate) -> float:
     """Return by how much dropping a helper lowers the loss beyond chance; at most zero where it does not."""
     return -dropped.value - BEYOND_CHANCE * dropped.error
+
+
+# Probabilities are calibrated on decisions about samples that no model has seen: hold-out samples, or else training
+# samples by what out-of-fold rewards say of them. Samples about which no agent says anything do not count, because
+# their decision does not come from votes.
+
+
+def calibration_on_holdout(holdout: HoldOut, n_rounds: int, left_out: Container[str] = ()) -> ScoreCalibration | None:
+    """Return the calibration on the hold-out samples; None where nobody has a vote, or no sample any weight."""
+    said = holdout.votes_of(n_rounds)
+    decision = said.of([agent for agent in said.said if agent not in left_out]).decided()
+    return _fitted(decision.total, holdout.labels, holdout.weights, decision.spoken, HOLDOUT)
+
+
+def calibration_out_of_fold(
+    models: Iterable[Kept], method: Method, codes: Codes, n_classes: int, weights: Floats | None, order: Codes | None
+) -> ScoreCalibration | None:
+    """Return the calibration on the training samples, by honest rewards; without hold-out samples all models count."""
+    total = np.zeros((len(codes), n_classes))
+    for each in models:
+        assert each.reward is not None
+        total += each.model_weight * method.class_votes(each.reward, codes)
+    order = np.arange(n_classes) if order is None else order
+    spoken = ~silent([total], len(total))
+    return _fitted(np.ascontiguousarray(total[:, order]), np.argsort(order)[codes], weights, spoken, OUT_OF_FOLD)
+
+
+def _fitted(total: Floats, labels: Codes, weights: Floats | None, spoken: Bools, kind: str) -> ScoreCalibration | None:
+    if not spoken.all():
+        total, labels, weights = total[spoken], labels[spoken], None if weights is None else weights[spoken]
+        if not len(total) or (weights is not None and not weights.sum() > 0.0):
+            return None
+    return fit_calibration(total, labels, weights, fitted_to=kind)
