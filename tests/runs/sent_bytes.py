@@ -12,7 +12,7 @@ import numpy as np
 
 from assistlearn.alignment import Ids, roles
 from assistlearn.initiator.label_ledger import LabelLedger, LabelRelease
-from assistlearn.initiator.run import Correspondent
+from assistlearn.initiator.run import Connection
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def recorded(told: dict[str, int]) -> Iterator[list[tuple[str, bytes]]]:
         return hashlib.blake2b(next(numbers).to_bytes(8, "little"), digest_size=n).digest()
 
     def record(
-        self: Correspondent, direction: str, run: str, type_: str, content: bytes, *more: object, **others: object
+        self: Connection, direction: str, run: str, type_: str, content: bytes, *more: object, **others: object
     ) -> None:
         if direction == "sent" and self._ledger is not None:  # what has a ledger leaves the house
             sent.append((self.agent, content))
@@ -35,10 +35,10 @@ def recorded(told: dict[str, int]) -> Iterator[list[tuple[str, bytes]]]:
         codes = np.array([told[text] for text in ids.texts.to_list()])
         return LabelRelease(codes, len(ids), 0, 0, 1.0, self.tell_truly(run, ids))
 
-    original = Correspondent._record
+    original = Connection._record
     with (
         mock.patch.object(roles.secrets, "token_bytes", token),
-        mock.patch.object(Correspondent, "_record", record),
+        mock.patch.object(Connection, "_record", record),
         mock.patch.object(LabelLedger, "tell", tell),
     ):
         yield sent

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from assistlearn.errors import UnreachableError
-from assistlearn.initiator.run import OwnWay
+from assistlearn.initiator.run import OwnTransport
 
 LONG = 30.0
 """Seconds that no test needs, unless it fails."""
@@ -31,7 +31,7 @@ class Slow:
 
 def test_an_agent_that_is_still_at_work_is_asked_nothing_else():
     slow = Slow()
-    way = OwnWay("clinic", slow, 0.05)
+    way = OwnTransport("clinic", slow, 0.05)
     for request in (b"one", b"two"):
         with pytest.raises(UnreachableError, match=r"'clinic', this organisation's own, has not answered for 0\.05"):
             way.ask("clinic", request)
@@ -41,7 +41,7 @@ def test_an_agent_that_is_still_at_work_is_asked_nothing_else():
 
 def test_an_agent_that_has_finished_late_is_asked_again():
     slow = Slow()
-    way = OwnWay("clinic", slow, 0.05)
+    way = OwnTransport("clinic", slow, 0.05)
     with pytest.raises(UnreachableError):
         way.ask("clinic", b"one")
     slow.let_go.set()
@@ -60,7 +60,7 @@ def test_an_error_of_the_agent_is_passed_on_and_the_next_request_is_answered():
             raise ValueError("no")
         return request
 
-    way = OwnWay("clinic", picky, LONG)
+    way = OwnTransport("clinic", picky, LONG)
     with pytest.raises(ValueError, match="no"):
         way.ask("clinic", b"bad")
     assert way.ask("clinic", b"good") == b"good"

@@ -224,7 +224,7 @@ class EarlierRun:
     def _json(self, name: str) -> Any:
         return storage.json_of(self._files.read(self._folder / name), self._folder / name)
 
-    def _array(self, name: str) -> Any:
+    def _array(self, name: str) -> NDArray[Any]:
         return np.asarray(storage.array_of(self._files.read(self._folder / name), self._folder / name))
 
 

@@ -14,7 +14,7 @@ from assistlearn.core.ignorance import LARGEST
 from assistlearn.errors import AgentGoneError, DoubtedError, ProtocolError, RefusedError, RunError, UnreachableError
 from assistlearn.initiator.continuing import TurnAgain
 from assistlearn.initiator.folder import RunFolder
-from assistlearn.initiator.run import Correspondent, OpenRun
+from assistlearn.initiator.run import Connection, OpenRun
 from assistlearn.initiator.setup import SetUp
 from assistlearn.methods.method import ABSTAINS, TOLERANCE, HoldoutAnswer, Method, Standpoint, check_verdict
 from assistlearn.protocol import Encoded
@@ -151,7 +151,7 @@ class RemoteParticipant:
 
     Parameters
     ----------
-    correspondent : Correspondent
+    correspondent : Connection
         The way to the agent.
     run : str
         The run.
@@ -169,7 +169,7 @@ class RemoteParticipant:
 
     def __init__(
         self,
-        correspondent: Correspondent,
+        correspondent: Connection,
         run: str,
         method: Method,
         task: ToldTask,

@@ -179,7 +179,7 @@ def _losses(prediction: Prediction, labels: Codes, terms: Terms) -> Floats:
 def _bytes(run: OpenRun) -> dict[str, int]:
     """Return how many bytes went to each helper and came from it."""
     count = dict.fromkeys(run.settings.helpers, 0)
-    for entry in entries_of(run.ledger_path, run.name):
+    for entry in entries_of(run.ledger.path, run.name):
         if entry.direction in ("sent", "received") and entry.peer in count:
             count[entry.peer] += entry.bytes
     return count

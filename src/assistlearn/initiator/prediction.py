@@ -21,7 +21,7 @@ from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.constancy import LEAST
 from assistlearn.events import Predicted, SamplesDone, TroubleMet
 from assistlearn.initiator.alignment import STARTS_ANEW, Matching, in_order_of_ids
-from assistlearn.initiator.run import AT_ONCE, OpenRun, OwnNumbers
+from assistlearn.initiator.run import AT_ONCE, OpenRun, own_numbers
 from assistlearn.initiator.training import tell_end
 from assistlearn.methods.method import TOLERANCE, Method
 from assistlearn.protocol import messages as m
@@ -356,7 +356,7 @@ def _decided(
     said = {name: Votes(each.scores, each.weight) for name, each in found.items()}
     if settings.label_only:  # a combination has a share for the initiator
         said = {settings.initiator: Votes(np.zeros((len(rows), len(shares))), 0.0)} | said
-    own = None if learned is None or settings.initiator not in said else OwnNumbers.of(run).at(rows)
+    own = None if learned is None or settings.initiator not in said else own_numbers(run, rows)
     decision = deciding.about(said, len(rows), own)
     known = {name: each.known for name, each in found.items()}
     by_shares = ~decision.spoken

@@ -37,7 +37,7 @@ from assistlearn.initiator.participants import (
     doubts_of,
     turn_checks,
 )
-from assistlearn.initiator.run import OpenRun, OwnNumbers, received_answers, traffic_of
+from assistlearn.initiator.run import OpenRun, own_numbers, received_answers, traffic_of
 from assistlearn.initiator.settings import versions
 from assistlearn.initiator.setup import SetUp, Task, set_up
 from assistlearn.learners import Honesty
@@ -87,7 +87,7 @@ def train(run: OpenRun) -> Iterator[Event]:
         len(run.settings.classes),
         # only what the weights are to each other counts
         weights=None if run.table.weights is None else without_scale(run.table.weights[rows]),
-        own=OwnNumbers.of(run).at(rows),
+        own=own_numbers(run, rows),
         holdout_words=run.folder.holdout_words(),
         roles=roles_of(run),
         told=told_labels(run, rows),  # after all else that may be refused
