@@ -12,8 +12,15 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn.agent.file import Allowance
 from assistlearn.alignment import Ids
 from assistlearn.errors import RefusedError
-from assistlearn.initiator.prediction import asked_agents, predict, result_of
-from assistlearn.initiator.votes import VotesAtHand, looked_up, votes_of_ours, votes_on_each
+from assistlearn.initiator.prediction import (
+    VotesAtHand,
+    asked_agents,
+    looked_up,
+    predict,
+    result_of,
+    votes_of_ours,
+    votes_on_each,
+)
 from assistlearn.protocol.ledger import counted
 from tests.runs.parties import Parties
 

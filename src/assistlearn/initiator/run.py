@@ -7,7 +7,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -40,7 +40,7 @@ from assistlearn.initiator.settings import RunSettings
 from assistlearn.protocol import Encoded, Ledger, Transport, decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import check_words, shown
-from assistlearn.protocol.ledger import Direction, entries_of
+from assistlearn.protocol.ledger import Direction, Entry, entries_of
 from assistlearn.protocol.messages import Message, Problem, TurnTaken, type_of
 from assistlearn.types import Codes, Floats
 
@@ -374,11 +374,17 @@ def traffic_of(run: OpenRun, events: Sequence[Event]) -> dict[str, Any]:
         others = [turn for turn in turns if turn.agent != helper and turn.contribution and turn.turn < heard]
         news = len(others) if plan.make_method().shares_state else 0
         traffic[helper] = {"sent": {}, "received": {}, "turns": len(mine), "news": news}
-    for entry in entries_of(run.ledger.path, run.name):
-        if entry.direction in ("sent", "received") and entry.peer in traffic:
-            count = traffic[entry.peer][entry.direction]
-            count[entry.type] = count.get(entry.type, 0) + entry.bytes
+    for entry in messages_of(run):
+        count = traffic[entry.peer][entry.direction]
+        count[entry.type] = count.get(entry.type, 0) + entry.bytes
     return traffic
+
+
+def messages_of(run: OpenRun) -> Iterator[Entry]:
+    """Yield what the ledger has of the run's messages with its helpers."""
+    for entry in entries_of(run.ledger.path, run.name):
+        if entry.direction in ("sent", "received") and entry.peer in run.settings.helpers:
+            yield entry
 
 
 def received_answers(run: OpenRun) -> dict[str, set[str]]:
