@@ -36,17 +36,17 @@ from assistlearn.storage import private_folder
 from assistlearn.tables.labels import notes_on_labels
 from assistlearn.types import Codes
 
-# The labels that helpers are told in a run, and what the ledger of told labels knows of that.
+# -- the labels that helpers are told
 #
-# The ledger, the key and the runs are tied together. Every run that tells labels keeps the digest of its entry, in its
-# own folder and in the ledger of messages. Before labels are drawn, all of these must be found in the ledger.
+# The label ledger, the key and the runs are tied together. Every run that tells labels keeps the digest of its entry,
+# in its own folder and in the ledger of messages. Before labels are drawn, all of these must be in the label ledger.
 
 
 NOT_TOLD = -1
 """In place of the class code of a hold-out sample."""
 
 BOOKED = "LabelsBooked"
-"""The type of an entry in the ledger of messages: the digest of an entry in the ledger of told labels."""
+"""The type of an entry in the ledger of messages: the digest of an entry in the label ledger."""
 
 
 def told_labels(run: OpenRun, rows: Rows) -> Codes | None:
@@ -78,7 +78,7 @@ def told_labels(run: OpenRun, rows: Rows) -> Codes | None:
 
 
 def check_ledger(ledger: LabelLedger, folder: RunFolder, settings: RunSettings, home: Path) -> None:
-    """Raise an error if the ledger of told labels, its key, and the runs that told labels do not belong together."""
+    """Raise an error if the label ledger, its key, and the runs that told labels do not belong together."""
     ledger.check(_witnesses(folder, settings, home))
 
 
@@ -95,7 +95,7 @@ def _tell_truly(run: OpenRun, ledger: LabelLedger, rows: Rows) -> None:
 
 
 def _note(run: OpenRun, booked: Booked) -> None:
-    """Keep the digest of an entry where the ledger of told labels is not: in both it must be found again."""
+    """Keep the digest of an entry where the label ledger is not: in both it must be found again."""
     settings = run.settings
     run.ledger.record("noted", settings.initiator, settings.run, BOOKED, booked.hash.encode())
     run.folder.write_labels(asdict(booked) | {"run": settings.run} | _owner(settings))
@@ -144,7 +144,7 @@ def _begin(task: bytes | None) -> m.Begin | None:
     return begin if isinstance(begin, m.Begin) else None
 
 
-# A new run: checked as far as it can be before anything is sent, and written into its folder.
+# -- a new run
 
 
 def write_run(
@@ -159,28 +159,10 @@ def write_run(
     goes_on: RunFolder | None = None,
     **places: Any,
 ) -> None:
-    """Write the settings of a new run, and the secret order of its classes.
+    """Write the settings of a new run, and the secret order of its classes, once nothing speaks against the run.
 
-    Parameters
-    ----------
-    folder : RunFolder
-        The folder of the run.
-    run : str
-        Its name.
-    initiator : AgentDescription
-        Whose labels they are.
-    helpers : sequence of str
-        The other agents.
-    plan : Plan
-        How to train.
-    reach : str
-        How the agents are reached.
-    files : dict of str to str
-        The agents' files that are on this machine.
-    goes_on : RunFolder, optional
-        A finished run that this one goes on from: what is needed of it is copied.
-    **places
-        Further facts for the settings, such as what is needed to reach the agents.
+    ``reach`` says how the agents are reached, ``files`` has those agents' files that are on this machine, and
+    ``places`` are further facts for the settings. A run that ``goes_on`` from a finished one copies what it needs.
     """
     plan.check_for_runs()
     _check_labels(initiator, plan)

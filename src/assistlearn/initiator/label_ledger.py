@@ -79,21 +79,9 @@ class Booked:
 
 @dataclass(frozen=True)
 class Witness:
-    """Something outside of the ledger that knows of an entry.
+    """Something outside of the ledger that knows of an entry: by itself, by a digest of its digest, or by the run."""
 
-    Attributes
-    ----------
-    where : str
-        What it is, in words.
-    booked : Booked, optional
-        The entry; None where only the name of the run is known.
-    digest : str
-        Where only a digest of the entry's own digest is known: SHA-256.
-    run : str
-        The run.
-    """
-
-    where: str
+    where: str  # what it is, in words
     run: str
     booked: Booked | None = None
     digest: str = ""
@@ -101,29 +89,14 @@ class Witness:
 
 @dataclass(frozen=True)
 class LabelRelease:
-    """What helpers are told about the labels of some people.
+    """What helpers are told about the labels of some people."""
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n,)
-        The labels they are told, as positions among the classes.
-    n_drawn : int
-        How many of them were drawn now; the others were told before.
-    n_changed : int
-        How many of those who were told before have another label by now, of which helpers do not hear.
-    n_true : int
-        About how many helpers were told the true label, now or before: no epsilon limits what they know about these.
-    most_spent : float
-        The largest epsilon that all runs so far together, this one included, have given away about a label that was
-        never told as it is.
-    booked : Booked
-        Where in the ledger that is.
-    """
-
-    codes: Codes
-    n_drawn: int
-    n_changed: int
-    n_true: int
+    codes: Codes  # the labels they are told, as positions among the classes
+    n_drawn: int  # how many of them were drawn now; the others were told before
+    n_changed: int  # how many of these others have another label by now, of which helpers do not hear
+    n_true: int  # about how many helpers were told the true label, now or before: no epsilon limits that
+    # The largest epsilon that all runs so far together, this one included, have given away about a label that was never
+    # told as it is.
     most_spent: float
     booked: Booked
 

@@ -117,16 +117,10 @@ class HoldOut:
     ----------
     codes : ndarray of shape (n_holdout,)
         The class codes of the hold-out samples.
-    n_classes : int
-        The number of classes.
     patience : int
         How many rounds without a better result end the training.
-    method : Method
-        How models vote, and how the agents' votes are put together.
     metric : str
         The metric that has to improve: a name in :data:`~assistlearn.evaluation.metrics.METRICS`.
-    weights : ndarray of shape (n_holdout,), optional
-        How much each sample counts; equal by default.
     own : ndarray of shape (n_holdout, n_columns), optional
         The initiator's own columns, as numbers, where a combination may look at them.
     calibrates : bool, default=False
