@@ -37,7 +37,7 @@ from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, unpack_bits, unpack_codes
 from assistlearn.protocol.scores import Levels, pack_reward, unpack_levels
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 N_CLASSES = 5
 METHODS: dict[str, dict[str, Any]] = {

@@ -14,8 +14,8 @@ from assistlearn.errors import AssistLearnError
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from tests.attacks.attack import attack
-from tests.runs.digests import rewrite
-from tests.runs.spoiled import Spoiled, in_memory
+from tests.initiator.digests import rewrite
+from tests.initiator.spoiled import Spoiled, in_memory
 from tests.service.recording import record, three_agents
 
 RUN = "test-run"

@@ -23,7 +23,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, pack_bits, pack_codes, unpack_codes
 from assistlearn.protocol.scores import Levels, pack_holdout, pack_levels, plain_levels, unpack_holdout, unpack_reward
 from tests.attacks.attack import attack
-from tests.runs.spoiled import Spoiled, in_memory, with_
+from tests.initiator.spoiled import Spoiled, in_memory, with_
 from tests.service.recording import Recorder, three_agents
 
 N, N_ASIDE, N_CLASSES, N_NEW = 142, 36, 3, 40

@@ -18,7 +18,7 @@ from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError, RunError
 from assistlearn.initiator.folder import RunFolder
 from tests.attacks.attack import attack
-from tests.runs.digests import rewrite, rewrite_settings
+from tests.initiator.digests import rewrite, rewrite_settings
 from tests.service.recording import three_agents
 
 ROWS = np.arange(40)

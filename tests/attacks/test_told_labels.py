@@ -20,7 +20,7 @@ from assistlearn.initiator.run import OpenRun, OwnTable, open_run
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport
 from tests.attacks.attack import attack
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 
 @attack(

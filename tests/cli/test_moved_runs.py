@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
-from tests.runs.digests import rewrite_settings
+from tests.initiator.digests import rewrite_settings
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
 

@@ -27,7 +27,7 @@ from assistlearn.cli.serve import _show
 from tests.cli.program import assistlearn, modules_after
 from tests.cli.small_agents import NEW
 from tests.forked_agents import forked
-from tests.runs.digests import rewrite
+from tests.initiator.digests import rewrite
 from tests.serving.served_run import predicted, trained
 
 

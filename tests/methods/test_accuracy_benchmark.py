@@ -22,7 +22,7 @@ from bench.accuracy.problems import PROBLEMS
 from bench.accuracy.results import Results
 from bench.accuracy.to_reach import level_of, prices, reached
 from bench.accuracy.ways import RECOMMENDED, SOFT
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 ROOT = Path(__file__).parents[2]
 RUN = [sys.executable, "-m", "bench.accuracy.run", "--quick", "--jobs", "1"]

@@ -19,7 +19,7 @@ from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.protocol import MemoryTransport, decode
 from assistlearn.protocol import messages as m
-from tests.runs.parties import SECRET, Parties
+from tests.initiator.parties import SECRET, Parties
 
 __all__ = ["SECRET", "Recorder", "Recording", "files_of", "record", "three_agents"]
 

@@ -24,7 +24,7 @@ from assistlearn.core.labels import draw
 from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 from tests.service.owned_lab import BANK, CODES, PEOPLE, Lab, X, refused
 
 

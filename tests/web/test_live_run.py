@@ -11,7 +11,7 @@ from assistlearn.events import RoundFinished
 from assistlearn.web.live_run import LiveRun
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
-from tests.runs.digests import rewrite, rewrite_settings
+from tests.initiator.digests import rewrite, rewrite_settings
 from tests.web.serving import wait_until
 
 

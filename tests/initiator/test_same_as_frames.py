@@ -18,8 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.agent.holdings import Holdings, holdings_of
 from assistlearn.alignment import Ids
+from tests.initiator.parties import SECRET, Led, Parties
 from tests.papers_settings import PAPERS
-from tests.runs.parties import SECRET, Led, Parties
 
 N = 120
 AGENTS = {

@@ -14,7 +14,7 @@ from assistlearn.reach.opening import train
 from assistlearn.reach.processes.reach_processes import create_run
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
-from tests.runs.digests import rewrite_settings
+from tests.initiator.digests import rewrite_settings
 from tests.seams import toy_reach  # noqa: F401  agents in threads of this process
 
 pytestmark = pytest.mark.usefixtures("forked_agents")

@@ -23,8 +23,8 @@ from assistlearn.alignment import Ids
 from assistlearn.errors import SettingsError
 from assistlearn.plan import Plan
 from assistlearn.session.holdout import split
+from tests.initiator.parties import Parties
 from tests.papers_settings import PAPERS
-from tests.runs.parties import Parties
 
 CONFIGURATIONS = max(int(os.environ.get("ASSISTLEARN_FIGURES", 8)) // 10, 2)
 SETTINGS = {

@@ -17,8 +17,8 @@ from assistlearn.initiator.pilots import Parted
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
+from tests.initiator.parties import Parties
 from tests.papers_settings import PAPERS
-from tests.runs.parties import Parties
 
 AGENTS = [
     ("clinic", DecisionTreeClassifier(), [0, 1]),

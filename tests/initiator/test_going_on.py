@@ -20,7 +20,7 @@ from assistlearn.protocol.arrays import unpack_bits, unpack_codes
 from assistlearn.protocol.codec import decode
 from assistlearn.protocol.scores import unpack_reward
 from assistlearn.reach.opening import with_own_table
-from tests.runs.growing import Growing, changes, turns
+from tests.initiator.growing import Growing, changes, turns
 
 BEFORE, GONE = range(150), (3, 7)
 """Who is there at first, and who of them is gone later."""

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn.alignment import Ids
 from assistlearn.errors import RunError, UnreachableError
 from assistlearn.protocol import MemoryTransport
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 
 class CutError(Exception):

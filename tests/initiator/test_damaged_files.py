@@ -16,8 +16,8 @@ from assistlearn.errors import AssistLearnError, RunError
 from assistlearn.protocol import Ledger
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import entries_of, read
-from tests.runs.digests import rewrite
-from tests.runs.spoiled import Spoiled, in_memory
+from tests.initiator.digests import rewrite
+from tests.initiator.spoiled import Spoiled, in_memory
 from tests.service.recording import three_agents
 
 ROWS = np.arange(40)

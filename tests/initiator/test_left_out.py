@@ -28,8 +28,8 @@ from assistlearn.protocol import messages as m
 from assistlearn.reach.opening import follow, with_own_table
 from assistlearn.reach.processes.process_transport import ProcessTransport
 from assistlearn.reach.processes.reach_processes import create_run
+from tests.initiator.parties import Parties
 from tests.papers_settings import PAPERS
-from tests.runs.parties import Parties
 
 METHODS = ["ascii", "simple", "soft", "ensemble"]
 

@@ -16,7 +16,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes
 from assistlearn.protocol.ledger import read, verify
 from assistlearn.protocol.scores import Levels, pack_levels, plain_levels
-from tests.runs.spoiled import Spoiled, in_memory, with_
+from tests.initiator.spoiled import Spoiled, in_memory, with_
 from tests.service.recording import three_agents
 
 METHODS = {"ascii": {"method": "ascii", "holdout": 0.2}, "soft": {"method": "soft", "holdout": 0.2}}

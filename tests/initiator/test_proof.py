@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.errors import RefusedError
 from assistlearn.events import TurnFinished
-from tests.runs.parties import Parties
-from tests.runs.test_too_few_people import Recording, turns_of
+from tests.initiator.parties import Parties
+from tests.initiator.test_too_few_people import Recording, turns_of
 
 X, Y = load_wine(return_X_y=True)
 CHANCE = np.random.default_rng(0).normal(size=(len(X), 3))

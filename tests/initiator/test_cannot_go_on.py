@@ -18,8 +18,8 @@ from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.known_before import KnownBefore, RunSamples
 from assistlearn.protocol.scores import pack_holdout, pack_reward
-from tests.runs.digests import rewrite_settings
-from tests.runs.growing import Growing, changes, turns
+from tests.initiator.digests import rewrite_settings
+from tests.initiator.growing import Growing, changes, turns
 
 TOLD_TWICE = "[privacy]\nmax_bits_per_sample = 16\n"
 """With two classes a soft turn tells 8 bits of a person to train on, and 16 of one who is held out."""

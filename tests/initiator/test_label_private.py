@@ -31,8 +31,8 @@ from assistlearn.protocol.arrays import unpack_codes
 from assistlearn.reach.opening import opened_run
 from assistlearn.reach.processes import reach_processes
 from tests.cli.program import assistlearn
-from tests.runs.parties import Parties
-from tests.runs.sent_bytes import recorded
+from tests.initiator.parties import Parties
+from tests.initiator.sent_bytes import recorded
 
 DATA = {"two classes": load_breast_cancer, "three classes": load_wine}
 SECRET = "0123456789abcdef0123456789abcdef"

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.errors import RunError
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 N_MESSAGES = 12
 """How many messages a helper gets in the run and the prediction below: opening, two steps, the task, two turns, the

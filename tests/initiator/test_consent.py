@@ -18,7 +18,7 @@ from assistlearn.initiator.alignment import withdraw
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import counted, read
-from tests.runs.parties import Led, Parties
+from tests.initiator.parties import Led, Parties
 from tests.service.recording import three_agents
 
 HELPERS = ("lab", "scans")

@@ -19,8 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
 from assistlearn.evaluation.calibration import ScoreCalibration
+from tests.initiator.parties import Parties
 from tests.papers_settings import PAPERS
-from tests.runs.parties import Parties
 
 AGENTS = {
     "trees": [

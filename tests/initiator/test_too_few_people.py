@@ -18,7 +18,7 @@ from assistlearn.events import TurnFinished
 from assistlearn.protocol import MemoryTransport, decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 X, Y = load_wine(return_X_y=True)
 FLOOR = 40

@@ -22,7 +22,7 @@ from assistlearn.initiator.prediction import (
     votes_on_each,
 )
 from assistlearn.protocol.ledger import counted
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 N = 60
 HELPERS = ("lab", "scans")

@@ -8,7 +8,7 @@ import pytest
 
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.initiator.folder import RunFolder
-from tests.runs.digests import rewrite_settings
+from tests.initiator.digests import rewrite_settings
 from tests.service.recording import three_agents
 
 

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 LEARNER = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
 RECOMMENDED = {"method": "soft", "reward": "auto", "combine": "learned"}

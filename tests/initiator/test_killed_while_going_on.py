@@ -11,7 +11,7 @@ import pytest
 from assistlearn.reach.created_from import Onward, create_from
 from bench.kill.attempts import Attempt, get_ready
 from bench.kill.processes import Strike, predict, train
-from tests.runs.growing import Growing
+from tests.initiator.growing import Growing
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from assistlearn.initiator.pilots import Parted, pilot
 from assistlearn.initiator.run import OwnTable
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 TREE = DecisionTreeClassifier(max_depth=2)
 SETTINGS = {"method": "soft", "reward": "auto", "combine": "learned", "n_rounds": 1, "models_per_turn": 2}

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.agent.file import Allowance
 from assistlearn.events import TurnFinished
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 X, Y = load_wine(return_X_y=True)
 

@@ -13,7 +13,7 @@ from assistlearn import AssistedClassifier
 from assistlearn.errors import RunError
 from assistlearn.events import RoundFinished, TurnFinished
 from assistlearn.plan import Plan
-from tests.runs.overheard import LEARNER, RECOMMENDED, Overheard, parties
+from tests.initiator.overheard import LEARNER, RECOMMENDED, Overheard, parties
 
 
 def test_in_the_first_round_no_helper_hears_anything_and_in_the_second_all_of_it(tmp_path):

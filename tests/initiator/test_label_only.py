@@ -23,10 +23,10 @@ from assistlearn.initiator.creating import check_ledger
 from assistlearn.initiator.folder import releases_of_run
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
+from tests.initiator.parties import Parties
+from tests.initiator.test_interruptions import CutError, CutTransport, memory
+from tests.initiator.test_pilot import found
 from tests.papers_settings import PAPERS
-from tests.runs.parties import Parties
-from tests.runs.test_interruptions import CutError, CutTransport, memory
-from tests.runs.test_pilot import found
 
 TREE = DecisionTreeClassifier(max_depth=2)
 OPTIONS = {
