@@ -212,13 +212,16 @@ class Matching:
             try:
                 return self.settle(kept)
             except StartedAnewError:
-                before, self._side = self._held, self._new_side()
-                if not np.array_equal(self.find(), before):
-                    raise RunError(
-                        f"Agent {self._helper!r} restarted while samples were being matched, and now has another "
-                        "table. Start the run again."
-                    ) from None
+                self.find_again("the run")
         return self.settle(kept)
+
+    def find_again(self, what: str) -> None:
+        """Repeat the first step with a helper that was started anew, which must hold the same samples as before."""
+        before, self._side = self._held, self._new_side()
+        if not np.array_equal(self.find(), before):
+            raise RunError(
+                f"Agent {self._helper!r} restarted in between, and now has another table. Start {what} again."
+            )
 
     def _ask(self, step: Literal[1, 2], data: bytes) -> bytes:
         request = m.Align(run=self._run.name, purpose=self._purpose, step=step, data=data)

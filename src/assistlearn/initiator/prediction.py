@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -23,7 +23,7 @@ from assistlearn.events import Predicted, SamplesDone, TroubleMet
 from assistlearn.initiator.alignment import STARTS_ANEW, Matching, in_order_of_ids
 from assistlearn.initiator.run import AT_ONCE, OpenRun, own_numbers
 from assistlearn.initiator.training import tell_end
-from assistlearn.methods.method import TOLERANCE, Method
+from assistlearn.methods.method import TOLERANCE
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
 from assistlearn.protocol.codec import decode
@@ -288,7 +288,9 @@ def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
         tell_end(run, agent, result["n_rounds"])
     if agent == run.settings.initiator:
         return own_votes(run, rows)
-    held = _matched(run, agent, ids)
+    matching = Matching(run, agent, ids, "predict", Minimum(0, 0.0))
+    held = matching.find()
+    matching.settle(np.ones(n, dtype=bool))
     known, scores, weight = np.zeros(n, dtype=bool), np.zeros((n, n_classes)), 0.0
     most = max(min(MOST_SAMPLES, MOST_SCORES // n_classes), 1)
     for start in range(0, n, most):
@@ -300,21 +302,69 @@ def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
 
 def ask_matched(run: OpenRun, agent: str, held: Bools, start: int, stop: int) -> AgentVotes:
     """Ask a helper for its votes on matched samples, from ``start`` up to ``stop``; it holds those in ``held``."""
-    n_classes = len(run.settings.classes)
-    result, method = run.folder.result() or {}, run.settings.plan.make_method()
-    check = VoteCheck.of(agent, result["contributions"], method, n_classes)
+    n_classes, method = len(run.settings.classes), run.settings.plan.make_method()
+    contributions = (run.folder.result() or {})["contributions"]
+    weight = sum(each["model_weight"] for each in contributions if each["agent"] == agent)
     reply = run.agents[agent].ask(m.Predict(run=run.name, start=start, stop=stop), m.Scores)
     known = unpack_bits(reply.known, stop - start)
-    there = np.flatnonzero(known)
-    check.known(known, held[start:stop])
-    check.total_weight(reply.total_weight)
+    _check_known(agent, int(np.count_nonzero(known != held[start:stop])))
+    _check_weight(agent, reply.total_weight, weight)
     agreed = method.told_votes(np.zeros((0, n_classes)), reply.total_weight)
-    check.scale(reply.scores.scale, reply.scores.bits, agreed)
+    _check_scale(agent, reply.scores, agreed)
+    there = np.flatnonzero(known)
     said = votes_of(unpack_votes(reply.scores, len(there), n_classes))
-    check.scores(said, agreed.scale)
+    check_loudness(agent, said, weight, method.vote_range(n_classes), agreed.scale)
     scores = np.zeros((stop - start, n_classes))
     scores[there] = said
     return AgentVotes(known, scores, reply.total_weight)
+
+
+# Refuse votes that an agent's kept models, which weigh ``weight`` in the result, cannot have cast.
+
+
+def _check_known(agent: str, n_others: int) -> None:
+    if n_others:
+        raise ProtocolError(
+            f"Agent {agent!r} holds other samples than it said when they were matched: {n_others:,} differ."
+        )
+
+
+def _check_weight(agent: str, said: float, weight: float) -> None:
+    if not math.isclose(said, weight, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+        raise ProtocolError(
+            f"Agent {agent!r} says that its models weigh {said:.6g} in all; in the result they weigh {weight:.6g}. It "
+            "has lost or changed models, or does not tell the truth."
+        )
+
+
+def _check_scale(agent: str, said: m.Levels, agreed: SoftReward) -> None:
+    """Refuse bits, or a worth of a level, that do not follow from the weight of the models."""
+    if said.bits != agreed.bits or not math.isclose(said.scale, agreed.scale, rel_tol=10 * TOLERANCE):
+        raise ProtocolError(
+            f"Agent {agent!r} sends votes with {said.bits} bits, in steps of {said.scale:.6g}; the weight of its "
+            f"models requires {agreed.bits} bits, in steps of {agreed.scale:.6g}."
+        )
+
+
+def check_loudness(agent: str, said: Floats, weight: float, one: tuple[float, float], step: float = 0.0) -> None:
+    """Refuse votes that are louder than all models together.
+
+    ``one`` is the least and the most that a model of weight one can say for a class, and ``step`` allows for rounding.
+
+    >>> check_loudness("lab", np.array([[1.1, -1.1], [-0.3, 0.3]]), weight=1.1, one=(-1.0, 1.0))
+    >>> check_loudness("lab", np.array([[1e300, -1e300]]), weight=1.1, one=(-1.0, 1.0))
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.ProtocolError: Agent 'lab' votes 1e+300 for a class; its models weigh 1.1 in all, ...
+    """
+    least, most = weight * one[0], weight * one[1]
+    slack = TOLERANCE * max(weight, 1.0) + step
+    low, high = float(said.min(initial=0.0)), float(said.max(initial=0.0))
+    if high > most + slack or low < least - slack:
+        raise ProtocolError(
+            f"Agent {agent!r} votes {high if high > most + slack else low:.6g} for a class; its models weigh "
+            f"{weight:.6g} in all, so a vote must lie between {least:.6g} and {most:.6g}."
+        )
 
 
 def own_votes(run: OpenRun, rows: Rows) -> AgentVotes:
@@ -329,76 +379,7 @@ def own_votes(run: OpenRun, rows: Rows) -> AgentVotes:
     return AgentVotes(known, scores, part.agent.total_weight)
 
 
-def _matched(run: OpenRun, agent: str, ids: Ids) -> Bools:
-    """Match samples with a helper for prediction, and return which of them it holds."""
-    matching = Matching(run, agent, ids, "predict", Minimum(0, 0.0))
-    held = matching.find()
-    matching.settle(np.ones(len(ids), dtype=bool))
-    return held
-
-
-# -- one helper's votes
-
-
-@dataclass(frozen=True)
-class VoteCheck:
-    """Refuses votes that an agent's kept models cannot have cast.
-
-    Examples
-    --------
-    >>> check = VoteCheck("lab", weight=1.1, least=-1.0, most=1.0)
-    >>> check.scores(np.array([[1.1, -1.1], [-0.3, 0.3]]))
-    >>> check.scores(np.array([[1e300, -1e300]]))
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.ProtocolError: Agent 'lab' votes 1e+300 for a class; its models weigh 1.1 in all, ...
-    """
-
-    agent: str
-    weight: float  # the sum of the weights of its models in the result
-    least: float  # what a model of weight one can say for a class
-    most: float
-
-    @classmethod
-    def of(cls, agent: str, contributions: Iterable[Mapping[str, Any]], method: Method, n_classes: int) -> VoteCheck:
-        """Return the check for an agent, from the contributions that a result is made of."""
-        weight = sum(each["model_weight"] for each in contributions if each["agent"] == agent)
-        return cls(agent, weight, *method.vote_range(n_classes))
-
-    def total_weight(self, said: float) -> None:
-        """Refuse another sum of model weights than that of the result."""
-        if not math.isclose(said, self.weight, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
-            raise ProtocolError(
-                f"Agent {self.agent!r} says that its models weigh {said:.6g} in all; in the result they weigh "
-                f"{self.weight:.6g}. It has lost or changed models, or does not tell the truth."
-            )
-
-    def scale(self, said: float, bits: int, agreed: SoftReward) -> None:
-        """Refuse votes whose bits, or the worth of a level, are not those that follow from the weight of the models."""
-        if bits != agreed.bits or not math.isclose(said, agreed.scale, rel_tol=10 * TOLERANCE):
-            raise ProtocolError(
-                f"Agent {self.agent!r} sends votes with {bits} bits, in steps of {said:.6g}; the weight of its models "
-                f"requires {agreed.bits} bits, in steps of {agreed.scale:.6g}."
-            )
-
-    def known(self, said: Bools, held: Bools) -> None:
-        """Refuse votes on other samples than those that the matching has found the agent to hold."""
-        other = int(np.count_nonzero(said != held))
-        if other:
-            raise ProtocolError(
-                f"Agent {self.agent!r} holds other samples than it said when they were matched: {other:,} differ."
-            )
-
-    def scores(self, said: Floats, step: float = 0.0) -> None:
-        """Refuse votes that are louder than all models together; ``step`` allows for rounding to levels."""
-        slack = TOLERANCE * max(self.weight, 1.0) + step
-        low, high = float(said.min(initial=0.0)), float(said.max(initial=0.0))
-        if high > self.weight * self.most + slack or low < self.weight * self.least - slack:
-            loud = high if high > self.weight * self.most + slack else low
-            raise ProtocolError(
-                f"Agent {self.agent!r} votes {loud:.6g} for a class; its models weigh {self.weight:.6g} in all, so a "
-                f"vote must lie between {self.weight * self.least:.6g} and {self.weight * self.most:.6g}."
-            )
+# -- votes on samples that are matched once, and asked for in parts, as in a pilot
 
 
 class MatchedVotes:
@@ -410,9 +391,8 @@ class MatchedVotes:
     def __init__(self, run: OpenRun, helper: str, ids: Ids) -> None:
         self.helper = helper
         self._run = run
-        self._ids = ids
         self._kept: Bools = np.ones(len(ids), dtype=bool)
-        self._matching = self._match()
+        self._matching = Matching(run, helper, ids, "predict", Minimum(0, 0.0))
         self.held: Bools = self._matching.find()
 
     def settle(self, kept: Bools) -> None:
@@ -425,26 +405,17 @@ class MatchedVotes:
 
     def ask(self, start: int, stop: int) -> AgentVotes:
         """Return the votes on the samples that are kept, from ``start`` up to ``stop``."""
+        held = self.held[self._kept]
         for _ in range(STARTS_ANEW):
             try:
-                return self._ask(start, stop)
+                return ask_matched(self._run, self.helper, held, start, stop)
             except StartedAnewError:
                 self._start_anew()
-        return self._ask(start, stop)
-
-    def _ask(self, start: int, stop: int) -> AgentVotes:
-        return ask_matched(self._run, self.helper, self.held[self._kept], start, stop)
+        return ask_matched(self._run, self.helper, held, start, stop)
 
     def _start_anew(self) -> None:
-        before, self._matching = self.held, self._match()
-        if not np.array_equal(self._matching.find(), before):
-            raise RunError(
-                f"Agent {self.helper!r} restarted during the pilot, and now has another table. Start the pilot again."
-            )
+        self._matching.find_again("the pilot")
         self._matching.settle(self._kept)
-
-    def _match(self) -> Matching:
-        return Matching(self._run, self.helper, self._ids, "predict", Minimum(0, 0.0))
 
 
 def voters(run: OpenRun, rows: Rows) -> tuple[list[MatchedVotes], Bools]:
