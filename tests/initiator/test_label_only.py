@@ -19,8 +19,8 @@ from assistlearn.errors import RunError
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.terms import Terms
 from assistlearn.events import AgentLeft, RunFinished, StopReason, TurnFinished
-from assistlearn.initiator.creating import check_ledger
 from assistlearn.initiator.folder import releases_of_run
+from assistlearn.initiator.label_ledger import check_ledger
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from tests.initiator.parties import Parties

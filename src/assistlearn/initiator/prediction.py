@@ -27,7 +27,7 @@ from assistlearn.methods.method import TOLERANCE
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
 from assistlearn.protocol.codec import decode
-from assistlearn.protocol.scores import unpack_votes
+from assistlearn.protocol.scores import Levels, unpack_votes
 from assistlearn.session.deciding import Deciding, Votes
 from assistlearn.storage.files import REMEDY
 from assistlearn.types import Bools, Floats
@@ -337,7 +337,7 @@ def _check_weight(agent: str, said: float, weight: float) -> None:
         )
 
 
-def _check_scale(agent: str, said: m.Levels, agreed: SoftReward) -> None:
+def _check_scale(agent: str, said: Levels, agreed: SoftReward) -> None:
     """Refuse bits, or a worth of a level, that do not follow from the weight of the models."""
     if said.bits != agreed.bits or not math.isclose(said.scale, agreed.scale, rel_tol=10 * TOLERANCE):
         raise ProtocolError(

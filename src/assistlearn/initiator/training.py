@@ -28,7 +28,7 @@ from assistlearn.events import (
 )
 from assistlearn.initiator.alignment import align
 from assistlearn.initiator.continuing import KEPT_ONLY, Schedule, roles_of, schedule_of, turns_again
-from assistlearn.initiator.creating import told_labels
+from assistlearn.initiator.label_ledger import told_labels
 from assistlearn.initiator.participants import (
     RecordedParticipant,
     RemoteParticipant,
