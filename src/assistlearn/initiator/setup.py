@@ -24,8 +24,7 @@ from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
 from assistlearn.session import Combining, HoldOut, Participant, Session
 from assistlearn.session.combining import honest_votes
-from assistlearn.session.holdout import HoldoutVotes, split
-from assistlearn.session.judging import Evaluating, calibration_on_holdout, calibration_out_of_fold
+from assistlearn.session.holdout import Evaluating, HoldoutVotes, calibration_on_holdout, calibration_out_of_fold, split
 from assistlearn.tables.labels import classes_in
 from assistlearn.tables.table import Table
 from assistlearn.types import Codes, Floats

@@ -32,8 +32,7 @@ from assistlearn.methods.orders import Greedy, checked, order_of
 from assistlearn.plan import Plan
 from assistlearn.session.combining import Combining
 from assistlearn.session.deciding import Kept
-from assistlearn.session.holdout import HoldOut
-from assistlearn.session.judging import Evaluating
+from assistlearn.session.holdout import Evaluating, HoldOut
 
 
 class Participant(Protocol):
