@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from assistlearn.protocol import MemoryTransport, decode, encode
+from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from tests.initiator.parties import Parties
 
@@ -25,7 +25,7 @@ class Overheard:
 
     def start_anew(self, made: Parties) -> None:
         """Replace the helpers by new ones, who know what is on their disks."""
-        self._transport = MemoryTransport({name: service.answer for name, service in made.services().items()})
+        self._transport = made.transport()
 
     def ask(self, agent: str, request: bytes) -> bytes:
         message = decode(request)

@@ -65,6 +65,10 @@ class Parties:
     def services(self) -> dict[str, AgentService]:
         return {name: AgentService(self.holdings(name)) for name, _, _ in self.agents[1:]}
 
+    def transport(self) -> MemoryTransport:
+        """The way to helpers that have just been started."""
+        return MemoryTransport({name: service.answer for name, service in self.services().items()})
+
     def leader(self, transport: Any = None) -> Led:
         initiator = self.agents[0][0]
         folder = RunFolder(self.folder / "run")
@@ -72,8 +76,6 @@ class Parties:
             classes = [int(c) for c in np.unique(self.labels)]
             permutation = self.options.get("permutation", list(range(len(classes))))
             folder.write_settings(self.settings(classes), permutation)
-        if transport is None:
-            transport = MemoryTransport({name: service.answer for name, service in self.services().items()})
         codes = np.unique(self.labels, return_inverse=True)[1]
         table = OwnTable(
             codes,
@@ -82,7 +84,9 @@ class Parties:
             max_label_epsilon=self.options.get("max_label_epsilon"),
             told_labels=self.options.get("told_labels", "stay"),
         )
-        return Led(open_run(folder, self.holdings(initiator), table, transport))
+        return Led(
+            open_run(folder, self.holdings(initiator), table, self.transport() if transport is None else transport)
+        )
 
     def settings(self, classes: list[Any]) -> RunSettings:
         given = {name: value for name, value in self.options.items() if name in SETTINGS}
@@ -114,6 +118,10 @@ class Led:
 
     def predict(self, ids: Ids, rows: np.ndarray) -> Prediction:
         return predict(self.run, ids, rows)
+
+    def predict_rows(self, rows: np.ndarray) -> Prediction:
+        """Predict some people of the initiator's own table."""
+        return predict(self.run, self.run.ids_at(rows), rows)
 
     def forget(self) -> RunForgotten:
         return forget(self.run)

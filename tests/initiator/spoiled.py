@@ -33,9 +33,5 @@ class Spoiled:
         return reply
 
 
-def in_memory(parties) -> MemoryTransport:
-    return MemoryTransport({name: service.answer for name, service in parties.services().items()})
-
-
 def with_(**fields: Any) -> Callable[[Any], Any]:
     return lambda message: msgspec.structs.replace(message, **fields)

@@ -9,14 +9,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError
 from assistlearn.protocol import MemoryTransport, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes
 from assistlearn.protocol.ledger import read, verify
 from assistlearn.protocol.scores import Levels, pack_levels, plain_levels
-from tests.initiator.spoiled import Spoiled, in_memory, with_
+from tests.initiator.spoiled import Spoiled, with_
 from tests.service.recording import three_agents
 
 METHODS = {"ascii": {"method": "ascii", "holdout": 0.2}, "soft": {"method": "soft", "holdout": 0.2}}
@@ -27,8 +26,7 @@ def made(folder, method: str):
 
 
 def outcome(parties, leader) -> tuple[list, bytes]:
-    ids = parties.holdings("clinic").ids
-    prediction = leader.predict(Ids(ids.take(np.arange(40)), "new"), np.arange(40))
+    prediction = leader.predict_rows(np.arange(40))
     assert prediction.absent == {}
     return leader.folder.result()["contributions"], prediction.scores.tobytes()
 
@@ -85,7 +83,7 @@ TURNS = ANY | {
 @pytest.mark.parametrize("what", TURNS)
 def test_a_bad_answer_to_a_turn_stops_the_run_names_the_agent_and_leaves_no_trace(tmp_path, whole, method, what):
     parties = made(tmp_path, method)
-    leader = parties.leader(Spoiled(in_memory(parties), m.TurnTaken, TURNS[what], nth=2))
+    leader = parties.leader(Spoiled(parties.transport(), m.TurnTaken, TURNS[what], nth=2))
     with pytest.raises(AssistLearnError, match="'lab'"):
         list(leader.train())
     assert leader.folder.result() is None
@@ -101,7 +99,7 @@ def test_a_bad_answer_before_or_after_the_turns_does_the_same(tmp_path, whole, k
     for what, spoil in ANY.items():
         if what == "another type" and kind is m.Ended:
             continue
-        leader = parties.leader(Spoiled(in_memory(parties), kind, spoil, nth=1))
+        leader = parties.leader(Spoiled(parties.transport(), kind, spoil, nth=1))
         with pytest.raises(AssistLearnError, match="'lab'"):
             list(leader.train())
         assert leader.folder.result() is None
@@ -114,7 +112,7 @@ def test_a_bad_answer_before_or_after_the_turns_does_the_same(tmp_path, whole, k
 def test_a_bad_answer_inside_the_alignment_does_the_same(tmp_path, whole, step):
     parties = made(tmp_path, "ascii")
     for data in (b"", b"noise", bytes(200)):
-        leader = parties.leader(Spoiled(in_memory(parties), m.Aligned, with_(data=data), nth=step))
+        leader = parties.leader(Spoiled(parties.transport(), m.Aligned, with_(data=data), nth=step))
         with pytest.raises(AssistLearnError):
             list(leader.train())
     again = parties.leader()
@@ -142,9 +140,8 @@ SCORES = ANY | {
 @pytest.mark.parametrize("what", SCORES)
 def test_a_helper_that_votes_nonsense_does_not_vote(tmp_path_factory, trained, what):
     parties, alone = trained
-    leader = parties.leader(Spoiled(in_memory(parties), m.Scores, SCORES[what], nth=1))
-    ids = parties.holdings("clinic").ids
-    prediction = leader.predict(Ids(ids.take(np.arange(40)), "new"), np.arange(40))
+    leader = parties.leader(Spoiled(parties.transport(), m.Scores, SCORES[what], nth=1))
+    prediction = leader.predict_rows(np.arange(40))
     assert list(prediction.absent) == ["lab"]
     assert prediction.absent["lab"]
     np.testing.assert_array_equal(prediction.scores, alone)
@@ -157,15 +154,14 @@ def trained(tmp_path_factory):
     list(parties.leader().train())
     services = parties.services()
     leader = parties.leader(MemoryTransport({"scans": services["scans"].answer}))
-    ids = parties.holdings("clinic").ids
-    prediction = leader.predict(Ids(ids.take(np.arange(40)), "new"), np.arange(40))
+    prediction = leader.predict_rows(np.arange(40))
     assert list(prediction.absent) == ["lab"]
     return parties, prediction.scores
 
 
 def test_an_answer_that_cannot_be_read_is_in_the_ledger_all_the_same(tmp_path):
     parties = made(tmp_path, "ascii")
-    leader = parties.leader(Spoiled(in_memory(parties), m.TurnTaken, ANY["noise"], nth=2))
+    leader = parties.leader(Spoiled(parties.transport(), m.TurnTaken, ANY["noise"], nth=2))
     with pytest.raises(AssistLearnError):
         list(leader.train())
     path = tmp_path / "clinic" / "ledger.jsonl"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistlearn.protocol import MemoryTransport, codec, decode
+from assistlearn.protocol import codec, decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol import scores as rewards
 from assistlearn.protocol.ledger import read
@@ -36,7 +36,7 @@ class Calls:
 @pytest.mark.parametrize("method", ["ascii", "soft", "ensemble"])
 def test_every_reward_is_packed_once_and_every_message_encoded_once(tmp_path, monkeypatch, method):
     parties = three_agents(tmp_path, method=method, n_rounds=N_ROUNDS)
-    recorder = Recorder(MemoryTransport({name: service.answer for name, service in parties.services().items()}))
+    recorder = Recorder(parties.transport())
     leader = parties.leader(recorder)
     calls = Calls(monkeypatch, encode=codec, pack_bits=rewards, pack_levels=rewards)
     turns = [event for event in leader.train() if type(event).__name__ == "TurnFinished"]
@@ -51,7 +51,7 @@ def test_every_reward_is_packed_once_and_every_message_encoded_once(tmp_path, mo
 @pytest.mark.parametrize("method", ["ascii", "soft"])
 def test_folders_ledgers_and_news_have_the_bytes_of_the_wire(tmp_path, method):
     parties = three_agents(tmp_path, method=method, n_rounds=N_ROUNDS)
-    recorder = Recorder(MemoryTransport({name: service.answer for name, service in parties.services().items()}))
+    recorder = Recorder(parties.transport())
     leader = parties.leader(recorder)
     list(leader.train())
     said: dict[int, Any] = {}

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from assistlearn.agent.store import RunStore
-from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError, RunError
 from assistlearn.protocol import Ledger
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import entries_of, read
 from tests.initiator.digests import rewrite
-from tests.initiator.spoiled import Spoiled, in_memory
+from tests.initiator.spoiled import Spoiled
 from tests.service.recording import three_agents
 
 ROWS = np.arange(40)
@@ -41,7 +40,7 @@ def half(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("half")
     parties = three_agents(folder, n_rounds=3)
     with pytest.raises(AssistLearnError):
-        list(parties.leader(Spoiled(in_memory(parties), m.TurnTaken, lambda reply: b"", nth=3)).train())
+        list(parties.leader(Spoiled(parties.transport(), m.TurnTaken, lambda reply: b"", nth=3)).train())
     return folder
 
 
@@ -60,7 +59,7 @@ def copied(origin: Path, folder: Path):
 
 
 def predicted(parties):
-    return parties.leader().predict(Ids(parties.holdings("clinic").ids.take(ROWS), "new"), ROWS)
+    return parties.leader().predict_rows(ROWS)
 
 
 AT_THE_LAB = ("begin.msg", "rows.npy", "turns/000002/request.msg", "turns/000005/reply.msg", "turns/000002/model.skops")

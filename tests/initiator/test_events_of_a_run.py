@@ -8,7 +8,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from assistlearn.alignment import Ids
 from assistlearn.events import (
     AloneBegan,
     Answered,
@@ -43,8 +42,7 @@ def test_the_log_tells_the_whole_life_of_a_run_in_order(tmp_path):
     (settled,) = of(folder, SamplesSettled)
     assert settled.n_samples + settled.n_holdout == n
     assert 0.15 * n < settled.n_holdout < 0.25 * n
-    ids = parties.holdings("clinic").ids
-    leader.predict(Ids(ids.take(np.arange(5)), "new"), np.arange(5))
+    leader.predict_rows(np.arange(5))
     (predicted,) = of(folder, Predicted)
     held_of_five = int(np.count_nonzero(parties.held["lab"][:5]))
     assert predicted == Predicted(5, 0, {"clinic": 5, "lab": held_of_five, "scans": 5}, {})

@@ -19,7 +19,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.alignment import Ids
 from assistlearn.errors import SettingsError
 from assistlearn.plan import Plan
 from assistlearn.session.holdout import split
@@ -85,8 +84,7 @@ def test_a_runs_figures_are_those_of_its_predictions(tmp_path, seed):
     if made.options["permutation"] == sorted(made.options["permutation"]):
         _alike(result["evaluation"], json.loads(json.dumps(asdict(clf.report_))))
     aside = clf.holdout_indices_
-    ids = made.holdings("clinic").ids
-    said = led.predict(Ids(ids.take(aside), "held out"), aside)
+    said = led.predict_rows(aside)
     answered, weighed = np.array(said.labels), np.bincount(made.labels[aside], minlength=len(clf.classes_))
     right = answered == made.labels[aside]
     assert result["evaluation"]["assisted"]["accuracy"] == pytest.approx(right.mean(), abs=1e-12)
@@ -108,8 +106,7 @@ def test_a_helper_may_hold_none_of_the_hold_out_samples(tmp_path, method):
     made = Parties(tmp_path, agents, X, y, {"method": method, "holdout": 0.3, "n_rounds": 1}, {"lab": held})
     led = made.leader()
     list(led.train())
-    ids = made.holdings("clinic").ids
-    said = led.predict(Ids(ids.take(aside), "held out"), aside)
+    said = led.predict_rows(aside)
     assert {each["agent"] for each in led.folder.result()["contributions"]} == {"clinic", "lab"}
     assert not said.known["lab"].any()
     right = np.mean(np.array(said.labels) == y[aside])

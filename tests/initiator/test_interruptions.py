@@ -10,7 +10,6 @@ from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.alignment import Ids
 from assistlearn.errors import RunError, UnreachableError
 from assistlearn.protocol import MemoryTransport
 from tests.initiator.parties import Parties
@@ -60,13 +59,9 @@ def made(folder, options) -> Parties:
 def outcome(parties: Parties, leader) -> tuple[list, np.ndarray]:
     result = leader.folder.result()
     ids = parties.holdings("clinic").ids
-    prediction = leader.predict(Ids(ids.take(np.arange(len(ids))), "new"), np.arange(len(ids)))
+    prediction = leader.predict_rows(np.arange(len(ids)))
     assert prediction.absent == {}
     return result["contributions"], prediction.scores
-
-
-def memory(parties: Parties) -> MemoryTransport:
-    return MemoryTransport({name: service.answer for name, service in parties.services().items()})
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -80,7 +75,7 @@ def test_cut_at_every_message_the_run_goes_on_and_ends_the_same(tmp_path, option
     finished = False
     for at in range(1, 200):
         # Every attempt is cut one message later, before or after the helper answered, and all processes are new.
-        leader = parties.leader(CutTransport(memory(parties), at, after=at % 2 == 0))
+        leader = parties.leader(CutTransport(parties.transport(), at, after=at % 2 == 0))
         try:
             list(leader.train())
         except CutError:
@@ -99,7 +94,7 @@ def test_a_helper_that_has_lost_its_last_turns_is_told_the_state_but_its_models_
     list(leader.train())
     contributions, _ = outcome(whole, leader)
     parties = made(tmp_path / "lost", "ascii")
-    transport = memory(parties)
+    transport = parties.transport()
     events = parties.leader(transport).train()
     for event in events:
         if getattr(event, "turn", 0) == 5:
@@ -108,7 +103,7 @@ def test_a_helper_that_has_lost_its_last_turns_is_told_the_state_but_its_models_
     turns = parties.folder / "lab" / "runs" / "test-run" / "turns"
     for file in (turns / "000005").iterdir():  # as after bringing back an older backup
         file.unlink()
-    leader = parties.leader(memory(parties))
+    leader = parties.leader(parties.transport())
     again = []
     with pytest.raises(RunError, match="Agent 'lab' has 2 models, but the result is made of 3 of its own"):
         again.extend(asdict(e.contribution) for e in leader.train() if getattr(e, "contribution", None))

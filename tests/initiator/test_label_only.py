@@ -24,7 +24,7 @@ from assistlearn.initiator.label_ledger import check_ledger
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from tests.initiator.parties import Parties
-from tests.initiator.test_interruptions import CutError, CutTransport, memory
+from tests.initiator.test_interruptions import CutError, CutTransport
 from tests.initiator.test_pilot import found
 from tests.papers_settings import PAPERS
 
@@ -112,7 +112,7 @@ def test_cut_at_every_message_it_goes_on_and_ends_the_same(tmp_path, name):
     leader = whole.leader()
     list(leader.train())
     for at in range(1, 40):
-        again = cut.leader(CutTransport(memory(cut), at, after=at % 2 == 0))
+        again = cut.leader(CutTransport(cut.transport(), at, after=at % 2 == 0))
         try:
             list(again.train())
         except CutError:

@@ -68,7 +68,7 @@ def run_and_predict(made: Parties):
     leader = made.leader()
     list(leader.train())
     ids = made.holdings("clinic").ids
-    return leader, leader.predict(Ids(ids.take(np.arange(len(ids))), "new"), np.arange(len(ids)))
+    return leader, leader.predict_rows(np.arange(len(ids)))
 
 
 @pytest.mark.parametrize("data", DATA)
@@ -302,8 +302,8 @@ def test_in_processes_too_other_labels_in_another_order_leave_every_byte_the_sam
 def test_people_who_are_asked_about_in_another_order_get_the_same_predictions(tmp_path):
     made = parties(tmp_path, load_wine)
     leader, there = run_and_predict(made)
-    ids, order = made.holdings("clinic").ids, np.random.default_rng(3).permutation(len(made.X))
-    again = leader.predict(Ids(ids.take(order), "new"), order)
+    order = np.random.default_rng(3).permutation(len(made.X))
+    again = leader.predict_rows(order)
     np.testing.assert_array_equal(again.scores, there.scores[order])
     np.testing.assert_array_equal(again.probabilities, there.probabilities[order])
     np.testing.assert_array_equal(again.known["lab"], there.known["lab"][order])

@@ -23,7 +23,7 @@ from assistlearn.initiator.folder import RunFolder
 from assistlearn.initiator.prediction import predict
 from assistlearn.methods.orders import Strongest
 from assistlearn.plan import Plan
-from assistlearn.protocol import MemoryTransport, decode
+from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
 from assistlearn.reach.opening import follow, with_own_table
 from assistlearn.reach.processes.process_transport import ProcessTransport
@@ -75,10 +75,6 @@ def made(folder: Path, **options: Any) -> Parties:
     return Parties(folder, agents, X, y, {"n_rounds": 4, "absent": "go on"} | options, {})
 
 
-def memory(parties: Parties) -> MemoryTransport:
-    return MemoryTransport({name: service.answer for name, service in parties.services().items()})
-
-
 def estimator_of(parties: Parties, order: Any) -> AssistedClassifier:
     options = {name: parties.options[name] for name in ("method", "holdout", "n_rounds") if name in parties.options}
     clf = AssistedClassifier(parties.agents, random_state=7, order=order, **(PAPERS | options))
@@ -119,7 +115,7 @@ class StrongestWithout(Strongest):
 def votes(parties: Parties, leader: Any = None) -> Any:
     ids = parties.holdings("clinic").ids
     everybody = np.arange(len(ids))
-    return (leader or parties.leader()).predict(Ids(ids.take(everybody), "new"), everybody)
+    return (leader or parties.leader()).predict_rows(everybody)
 
 
 def same_as(parties: Parties, clf: AssistedClassifier) -> None:
@@ -140,7 +136,7 @@ def same_as(parties: Parties, clf: AssistedClassifier) -> None:
 def test_gone_from_a_turn_on_the_model_is_that_of_an_order_without_it(tmp_path, method, agent, turn):
     """Its first turn of all, one in the middle, the last in a round, the last of the run."""
     parties = made(tmp_path, method=method)
-    leader = parties.leader(Trouble(memory(parties), agent, at_turn(turn, for_good=True)))
+    leader = parties.leader(Trouble(parties.transport(), agent, at_turn(turn, for_good=True)))
     events = list(leader.train())
     left = [event for event in events if isinstance(event, AgentLeft)]
     assert [(event.turn, event.agent) for event in left] == [(turn, agent)]
@@ -152,7 +148,7 @@ def test_gone_from_a_turn_on_the_model_is_that_of_an_order_without_it(tmp_path, 
 @pytest.mark.parametrize("turn", [2, 5])
 def test_the_same_with_hold_out_samples(tmp_path, turn):
     parties = made(tmp_path, holdout=0.3)
-    list(parties.leader(Trouble(memory(parties), "lab", at_turn(turn))).train())
+    list(parties.leader(Trouble(parties.transport(), "lab", at_turn(turn))).train())
     same_as(parties, estimator_of(parties, Without({"lab": turn})))
 
 
@@ -162,7 +158,7 @@ def test_the_same_with_hold_out_samples(tmp_path, turn):
 )
 def test_the_same_in_other_orders(tmp_path, order, reference):
     parties = made(tmp_path, order=order, n_rounds=5)
-    trouble = Trouble(memory(parties), "lab", at_turn(5))
+    trouble = Trouble(parties.transport(), "lab", at_turn(5))
     events = list(parties.leader(trouble).train())
     (left,) = [event for event in events if isinstance(event, AgentLeft)]
     assert left.turn >= 5
@@ -171,7 +167,7 @@ def test_the_same_in_other_orders(tmp_path, order, reference):
 
 def test_both_helpers_may_go_and_the_initiator_goes_on_alone(tmp_path):
     parties = made(tmp_path)
-    inner = Trouble(memory(parties), "lab", at_turn(2, for_good=True))
+    inner = Trouble(parties.transport(), "lab", at_turn(2, for_good=True))
     events = list(parties.leader(Trouble(inner, "scans", at_turn(5, for_good=True))).train())
     assert [(e.turn, e.agent) for e in events if isinstance(e, AgentLeft)] == [(2, "lab"), (6, "scans")]
     assert [e.agent for e in events if isinstance(e, TurnFinished)] == ["clinic", "scans"] * 2 + ["clinic"] * 2
@@ -188,7 +184,7 @@ def test_gone_when_training_begins_it_has_no_part_in_it(tmp_path, lost, for_good
         begun.extend([1] * isinstance(message, m.Begin))
         return isinstance(message, m.Begin) or (for_good and bool(begun))
 
-    leader = parties.leader(Trouble(memory(parties), "lab", gone, lost))
+    leader = parties.leader(Trouble(parties.transport(), "lab", gone, lost))
     list(leader.train())
     assert leader.folder.left()["lab"]["turn"] == 1
     clf = estimator_of(parties, Without({"lab": 1}))
@@ -203,7 +199,7 @@ def test_gone_when_training_begins_it_has_no_part_in_it(tmp_path, lost, for_good
 @pytest.mark.parametrize("for_good", [False, True], ids=["back at the end", "gone at the end"])
 def test_a_model_whose_answer_was_lost_is_dropped_and_does_not_vote(tmp_path, method, for_good):
     parties = made(tmp_path, method=method)
-    list(parties.leader(Trouble(memory(parties), "lab", at_turn(5, for_good=for_good), lost=True)).train())
+    list(parties.leader(Trouble(parties.transport(), "lab", at_turn(5, for_good=for_good), lost=True)).train())
     turns = parties.folder / "lab" / "runs" / "test-run" / "turns"
     assert (turns / "000005" / "reply.msg").exists()  # it took the turn
     same_as(parties, estimator_of(parties, Without({"lab": 5})))
@@ -213,7 +209,7 @@ def test_a_model_whose_answer_was_lost_is_dropped_and_does_not_vote(tmp_path, me
 
 def test_a_left_helper_that_stays_away_is_named_and_the_others_vote(tmp_path):
     parties = made(tmp_path)
-    trouble = Trouble(memory(parties), "lab", at_turn(5, for_good=True))
+    trouble = Trouble(parties.transport(), "lab", at_turn(5, for_good=True))
     leader = parties.leader(trouble)
     list(leader.train())
     prediction = votes(parties, leader)
@@ -248,13 +244,13 @@ class Cut:
 @pytest.mark.parametrize("method", METHODS)
 def test_once_left_out_it_stays_out_though_the_run_is_resumed_and_it_is_back(tmp_path, method):
     parties = made(tmp_path, method=method)
-    for event in (events := parties.leader(Trouble(memory(parties), "lab", at_turn(5))).train()):
+    for event in (events := parties.leader(Trouble(parties.transport(), "lab", at_turn(5))).train()):
         if isinstance(event, AgentLeft):
             break
     events.close()
     for at in range(1, 100):  # every attempt ends one message later; the helper could be reached all the time
         try:
-            again = list(parties.leader(Cut(memory(parties), at)).train())
+            again = list(parties.leader(Cut(parties.transport(), at)).train())
         except CutError:
             continue
         break
@@ -266,7 +262,7 @@ def test_once_left_out_it_stays_out_though_the_run_is_resumed_and_it_is_back(tmp
 @pytest.mark.parametrize("method", METHODS)
 def test_where_the_settings_say_stop_it_stops_and_goes_on_as_if_nothing_had_been(tmp_path, method, lost):
     parties = made(tmp_path, method=method, absent="stop")
-    trouble = Trouble(memory(parties), "lab", at_turn(5), lost)
+    trouble = Trouble(parties.transport(), "lab", at_turn(5), lost)
     with pytest.raises(UnreachableError, match="'lab'"):
         list(parties.leader(trouble).train())
     assert (trouble.tried, parties.leader().folder.n_turns, parties.leader().folder.left()) == (1, 4, {})
@@ -276,7 +272,7 @@ def test_where_the_settings_say_stop_it_stops_and_goes_on_as_if_nothing_had_been
 
 def test_gone_before_the_samples_are_settled_nobody_can_be_left_out(tmp_path):
     parties = made(tmp_path)
-    trouble = Trouble(memory(parties), "lab", lambda message: isinstance(message, m.Align))
+    trouble = Trouble(parties.transport(), "lab", lambda message: isinstance(message, m.Align))
     with pytest.raises(UnreachableError, match="on strike"):
         list(parties.leader(trouble).train())
     assert parties.leader().folder.left() == {}
@@ -288,7 +284,7 @@ def test_gone_when_the_run_is_resumed_it_is_left_out_from_the_next_turn_on(tmp_p
         if getattr(event, "turn", 0) == 6:
             break
     events.close()
-    leader = parties.leader(Trouble(memory(parties), "lab", lambda message: isinstance(message, m.Open)))
+    leader = parties.leader(Trouble(parties.transport(), "lab", lambda message: isinstance(message, m.Open)))
     list(leader.train())
     assert leader.folder.left()["lab"]["turn"] == 7
     same_as(parties, estimator_of(parties, Without({"lab": 7})))
@@ -308,7 +304,7 @@ def test_the_initiator_itself_is_never_left_out(tmp_path, monkeypatch):
 
 def test_a_crash_while_surplus_models_are_removed_leaves_none_that_votes(tmp_path, monkeypatch):
     parties = made(tmp_path)
-    took_it = Trouble(memory(parties), "lab", at_turn(5), lost=True)
+    took_it = Trouble(parties.transport(), "lab", at_turn(5), lost=True)
     list(parties.leader(Trouble(took_it, "lab", lambda message: isinstance(message, m.End))).train())
     whole = Path.unlink
 

@@ -30,7 +30,7 @@ def test_a_run_goes_on_without_an_agent_that_has_no_turns_left(tmp_path):
     assert [turn.contribution is not None for turn in turns] == [True, True, False, False]
     assert all("2 turns in one run: 2 are used" in turn.why for turn in turns[2:])
     assert all("max_turns" in turn.why for turn in turns[2:])
-    prediction = leader.predict(parties(tmp_path).holdings("clinic").ids, np.arange(len(X)))
+    prediction = leader.predict_rows(np.arange(len(X)))
     assert not prediction.absent
 
 

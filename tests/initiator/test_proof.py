@@ -41,7 +41,7 @@ def test_columns_that_tell_something_take_part_and_columns_of_chance_do_not(tmp_
     turns = turns_of(list(leader.train()))
     assert kept(turns, "lab") > 0
     assert kept(turns, "dice") == 0
-    predicted = leader.predict(made.holdings("clinic").ids, np.arange(len(X))).labels
+    predicted = leader.predict_rows(np.arange(len(X))).labels
     assert np.mean(np.array(predicted) == Y) > 0.8
 
 

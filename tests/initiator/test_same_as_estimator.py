@@ -17,7 +17,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.alignment import Ids
 from assistlearn.evaluation.calibration import ScoreCalibration
 from tests.initiator.parties import Parties
 from tests.papers_settings import PAPERS
@@ -100,7 +99,7 @@ def test_model_weights_and_scores_are_bit_identical(tmp_path, data, learners, op
     honest = "holdout" in options or options.get("reward") == "out-of-fold"
     assert (clf.calibration_ is not None) == (honest and "combine" not in options)
     ids = made.holdings("clinic").ids
-    prediction = leader.predict(Ids(ids.take(np.arange(len(ids))), "new"), np.arange(len(ids)))
+    prediction = leader.predict_rows(np.arange(len(ids)))
     assert prediction.absent == {}
     np.testing.assert_array_equal(prediction.scores, sum(clf.agent_scores(made.X).values()))
     np.testing.assert_array_equal(prediction.probabilities, clf.predict_proba(made.X))

@@ -17,7 +17,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.agent.holdings import Holdings, holdings_of
-from assistlearn.alignment import Ids
 from tests.initiator.parties import SECRET, Led, Parties
 from tests.papers_settings import PAPERS
 
@@ -135,7 +134,6 @@ def test_a_frame_gives_the_model_of_the_command_line_to_the_bit(run, reader):
     kept = leader.folder.result()["contributions"]
     assert len(kept) >= 3
     assert [(c["agent"], c["model_weight"]) for c in kept] == [(c.agent, c.model_weight) for c in clf.contributions_]
-    ids = made.holdings("clinic").ids
-    prediction = leader.predict(Ids(ids.take(np.arange(N)), "new"), np.arange(N))
+    prediction = leader.predict_rows(np.arange(N))
     np.testing.assert_array_equal(prediction.scores, sum(clf.agent_scores(X).values()))
     np.testing.assert_array_equal(prediction.probabilities, clf.predict_proba(X))

@@ -15,7 +15,7 @@ from assistlearn.core import State
 from assistlearn.core.ignorance import effective_size
 from assistlearn.errors import RunError
 from assistlearn.events import TurnFinished
-from assistlearn.protocol import MemoryTransport, decode
+from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
 from tests.initiator.parties import Parties
@@ -37,7 +37,7 @@ class Recording:
     """A transport that remembers requests, and breaks after some turns if told so."""
 
     def __init__(self, made: Parties, n_turns: int = 10**6) -> None:
-        self._inner = MemoryTransport({name: service.answer for name, service in made.services().items()})
+        self._inner = made.transport()
         self._left = n_turns
         self.asked: list[tuple[str, m.Message, m.Message]] = []
 
@@ -67,7 +67,7 @@ def test_it_sits_out_says_why_and_the_run_ends_in_good_order(tmp_path, method):
     assert all(turn.contribution is None for turn in sat_out)
     result = leader.folder.result()
     assert [c["turn"] for c in result["contributions"]] == [t.turn for t in turns if t.contribution is not None]
-    leader.predict(parties(tmp_path).holdings("clinic").ids, np.arange(len(X)))
+    leader.predict_rows(np.arange(len(X)))
 
 
 def test_every_model_was_fitted_to_as_many_people_as_its_owner_asks_for(tmp_path):

@@ -16,8 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.agent.holdings import Holdings
 from assistlearn.agent.service import AgentService
-from assistlearn.alignment import Ids
-from assistlearn.protocol import MemoryTransport, decode
+from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
 from tests.initiator.parties import SECRET, Parties
 
@@ -78,11 +77,10 @@ def record(
 ) -> Recording:
     """Run three agents through training, prediction and forgetting, and return what one of them heard and said."""
     parties = three_agents(folder, **({"n_rounds": 3} | options))
-    recorder = Recorder(wrap(MemoryTransport({name: service.answer for name, service in parties.services().items()})))
+    recorder = Recorder(wrap(parties.transport()))
     leader = parties.leader(recorder)
     list(leader.train())
-    ids = parties.holdings("clinic").ids
-    leader.predict(Ids(ids.take(np.arange(40)), "new"), np.arange(40))
+    leader.predict_rows(np.arange(40))
     leader.forget()
     exchanges = [(request, reply) for name, request, reply in recorder.exchanges if name == agent]
     holdings = parties.holdings(agent)
