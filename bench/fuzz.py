@@ -46,7 +46,7 @@ from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.core.quantise import DTYPES
 from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError
 from assistlearn.initiator.participants import RemoteParticipant, ToldTask
-from assistlearn.initiator.run import Correspondent
+from assistlearn.initiator.run import Connection
 from assistlearn.methods import method_named
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
@@ -341,7 +341,7 @@ class LiveInitiator:
         begin = self.recording.request(m.Begin)
         method = method_named(begin.method, msgspec.structs.asdict(begin))
         self._reply = b""
-        self._lab = Correspondent("lab", self)
+        self._lab = Connection("lab", self)
         n = begin.n_samples
         n_aside = 0 if begin.holdout is None else int(unpack_bits(begin.holdout, n).sum())
         task = ToldTask(unpack_codes(begin.labels, n - n_aside, begin.n_classes), begin.n_classes, n_aside)

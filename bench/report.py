@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.initiator.folder import RunFolder
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 MOST_BYTES, MOST_SECONDS = 300_000, 3.0
 

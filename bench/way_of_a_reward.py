@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 ROOT = "assistlearn"
 HELPER, ROUND = "lab", 3

@@ -31,13 +31,13 @@ from assistlearn.agent.agent import Answer, Turn
 from assistlearn.core import Contribution, Verdict
 from assistlearn.errors import RefusedError
 from assistlearn.initiator.participants import RemoteParticipant, ToldTask
-from assistlearn.initiator.run import Correspondent
+from assistlearn.initiator.run import Connection
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, unpack_bits, unpack_codes
 from assistlearn.protocol.scores import Levels, pack_reward, unpack_levels
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 N_CLASSES = 5
 METHODS: dict[str, dict[str, Any]] = {
@@ -140,7 +140,7 @@ def _request(n: int, missed: int, share: float, rng: np.random.Generator) -> m.T
         caught.append(request)
         return encode(m.Problem(run="r", kind="refused", text="only here to be measured"))
 
-    lab = Correspondent("lab", MemoryTransport({"lab": refuse}))
+    lab = Connection("lab", MemoryTransport({"lab": refuse}))
     codes = np.zeros(n, dtype=np.int64)
     participant = RemoteParticipant(lab, "r", Plan(method="ascii").make_method(), ToldTask(codes, N_CLASSES))
     for turn in range(1, missed + 1):

@@ -16,7 +16,7 @@ import numpy as np
 
 from assistlearn import AssistedClassifier
 from assistlearn.agent.agent import Answer, Turn
-from assistlearn.initiator.setup import set_up
+from assistlearn.initiator.setup import Task, set_up
 from assistlearn.plan import Plan
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
@@ -44,7 +44,7 @@ class Counted(AssistedClassifier):
     """
 
     def _train(self, plan: Plan, X: Any, codes: np.ndarray, weight: Any, groups: Any) -> None:
-        made = set_up(plan, list(self.agents_), codes, codes, len(self.classes_), weight, groups=groups)
+        made = set_up(Task(plan, list(self.agents_), codes, codes, len(self.classes_), weight, groups=groups))
         self.taken_: list[Taken] = []
         self._begin = {
             name: m.Begin(

@@ -20,11 +20,10 @@ from assistlearn.agent.file import Allowance
 from assistlearn.agent.holdings import Holdings, gate
 from assistlearn.agent.limits import OwnerLimits
 from assistlearn.agent.service import AgentService
-from assistlearn.alignment import Ids
-from assistlearn.protocol import MemoryTransport, decode
+from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
 from assistlearn.storage import files
-from tests.runs.parties import SECRET, Parties
+from tests.initiator.parties import SECRET, Parties
 
 __all__ = ["SECRET", "Recorder", "Recording", "files_of", "full_disk", "owner", "record", "three_agents"]
 
@@ -83,11 +82,10 @@ def record(
 ) -> Recording:
     """Run three agents through training, prediction and forgetting, and return what one of them heard and said."""
     parties = three_agents(folder, **({"n_rounds": 3} | options))
-    recorder = Recorder(wrap(MemoryTransport({name: service.answer for name, service in parties.services().items()})))
+    recorder = Recorder(wrap(parties.transport()))
     leader = parties.leader(recorder)
     list(leader.train())
-    ids = parties.holdings("clinic").ids
-    leader.predict(Ids(ids.take(np.arange(40)), "new"), np.arange(40))
+    leader.predict_rows(np.arange(40))
     leader.forget()
     exchanges = [(request, reply) for name, request, reply in recorder.exchanges if name == agent]
     holdings = parties.holdings(agent)

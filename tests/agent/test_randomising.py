@@ -25,7 +25,7 @@ from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
 from tests.agent.owned_lab import BANK, CODES, PEOPLE, X, lab_with, refused
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 
 def told(taken: m.TurnTaken) -> np.ndarray:

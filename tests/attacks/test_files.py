@@ -15,8 +15,8 @@ from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from tests.agent.recording import record, three_agents
 from tests.attacks.attack import attack
-from tests.runs.digests import rewrite
-from tests.runs.spoiled import Spoiled, in_memory
+from tests.initiator.digests import rewrite
+from tests.initiator.spoiled import Spoiled
 
 RUN = "test-run"
 
@@ -57,7 +57,7 @@ def interrupted(folder: Path):
     """Return three agents whose run has stopped in its third round."""
     parties = three_agents(folder, n_rounds=3)
     with pytest.raises(AssistLearnError):
-        list(parties.leader(Spoiled(in_memory(parties), m.TurnTaken, lambda reply: b"", nth=3)).train())
+        list(parties.leader(Spoiled(parties.transport(), m.TurnTaken, lambda reply: b"", nth=3)).train())
     return parties
 
 

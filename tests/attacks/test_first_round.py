@@ -9,7 +9,7 @@ from assistlearn.errors import ProtocolError, RefusedError
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from tests.attacks.attack import attack
-from tests.runs.overheard import Overheard, parties
+from tests.initiator.overheard import Overheard, parties
 
 
 @attack(

@@ -24,7 +24,7 @@ from assistlearn.protocol.arrays import Bits, pack_bits, pack_codes, unpack_code
 from assistlearn.protocol.scores import Levels, pack_holdout, pack_levels, plain_levels, unpack_holdout, unpack_reward
 from tests.agent.recording import Recorder, three_agents
 from tests.attacks.attack import attack
-from tests.runs.spoiled import Spoiled, in_memory, with_
+from tests.initiator.spoiled import Spoiled, with_
 
 N, N_ASIDE, N_CLASSES, N_NEW = 142, 36, 3, 40
 """Samples to train on, samples held out, classes, samples to predict."""
@@ -39,7 +39,7 @@ def parties_of(folder, method: str = "ascii", **options: Any):
 def refuse_turn(folder, spoil: Callable[[Any], Any], *words: str, nth: int = 2, **options: Any) -> None:
     """Let the lab lie in one of its turns: the run stops, names it, and keeps nothing of what it said."""
     parties = parties_of(folder, **options)
-    leader = parties.leader(Spoiled(in_memory(parties), m.TurnTaken, spoil, nth))
+    leader = parties.leader(Spoiled(parties.transport(), m.TurnTaken, spoil, nth))
     with pytest.raises(AssistLearnError, match="'lab'") as caught:
         list(leader.train())
     for word in words:
@@ -59,11 +59,11 @@ def trained(request, tmp_path_factory):
 def refuse_votes(parties, spoil: Callable[[Any], Any], *words: str) -> None:
     """Let the lab lie about its votes: it is named, with the reason, and nothing of what it said counts."""
     new = Ids(parties.holdings("clinic").ids.take(np.arange(N_NEW)), "new")
-    prediction = parties.leader(Spoiled(in_memory(parties), m.Scores, spoil)).predict(new, np.arange(N_NEW))
+    prediction = parties.leader(Spoiled(parties.transport(), m.Scores, spoil)).predict(new, np.arange(N_NEW))
     assert list(prediction.absent) == ["lab"]
     for word in words:
         assert word in prediction.absent["lab"]
-    gone = parties.leader(Spoiled(in_memory(parties), m.Scores, lambda reply: b"")).predict(new, np.arange(N_NEW))
+    gone = parties.leader(Spoiled(parties.transport(), m.Scores, lambda reply: b"")).predict(new, np.arange(N_NEW))
     np.testing.assert_array_equal(prediction.scores, gone.scores)
 
 
@@ -147,7 +147,7 @@ def test_an_old_answer_under_a_new_number_is_refused(tmp_path, method):
 
     parties = parties_of(tmp_path, method)
     with pytest.raises(AssistLearnError, match="'lab', turn 5: a model weight of"):
-        list(parties.leader(Spoiled(in_memory(parties), m.TurnTaken, again)).train())
+        list(parties.leader(Spoiled(parties.transport(), m.TurnTaken, again)).train())
 
 
 def claiming_rewards(reply: m.TurnTaken) -> m.TurnTaken:
@@ -201,9 +201,9 @@ def test_rewards_that_are_too_loud_are_refused(tmp_path):
 def test_a_turn_that_was_answered_is_not_asked_again(tmp_path):
     parties = parties_of(tmp_path)
     with pytest.raises(AssistLearnError):
-        list(parties.leader(Spoiled(in_memory(parties), m.TurnTaken, lambda reply: b"", nth=3)).train())
+        list(parties.leader(Spoiled(parties.transport(), m.TurnTaken, lambda reply: b"", nth=3)).train())
     kept = [parties.leader().folder.turn(number) for number in (2, 5)]
-    recorder = Recorder(in_memory(parties))
+    recorder = Recorder(parties.transport())
     list(parties.leader(recorder).train())
     asked = [decode(request) for agent, request, _ in recorder.exchanges if agent == "lab"]
     assert [message.turn for message in asked if isinstance(message, m.TakeTurn)] == [8]
@@ -223,7 +223,7 @@ def test_a_claim_to_be_right_everywhere_is_bounded(tmp_path):
         reward = pack_bits(np.ones(reply.reward.n, bool))
         return replace(reply, reward=reward, model_weight=most, mean_reward=1.0, perfect=True)
 
-    leader = parties.leader(Spoiled(in_memory(parties), m.TurnTaken, right))
+    leader = parties.leader(Spoiled(parties.transport(), m.TurnTaken, right))
     list(leader.train())
     weights = [each["model_weight"] for each in leader.folder.result()["contributions"] if each["agent"] == "lab"]
     assert weights == [most]
@@ -256,7 +256,7 @@ def test_votes_for_all_classes_say_nothing(trained):
 
     new = Ids(trained.holdings("clinic").ids.take(np.arange(N_NEW)), "new")
     said, gone = (
-        trained.leader(Spoiled(in_memory(trained), m.Scores, spoil)).predict(new, np.arange(N_NEW))
+        trained.leader(Spoiled(trained.transport(), m.Scores, spoil)).predict(new, np.arange(N_NEW))
         for spoil in (all_of_them, lambda reply: b"")
     )
     assert not said.absent
@@ -278,7 +278,7 @@ def test_votes_for_two_classes_do_not_count_where_models_name_one(trained):
         refuse_votes(trained, against, "for a class; its models weigh")
     else:
         new = Ids(trained.holdings("clinic").ids.take(np.arange(N_NEW)), "new")
-        leader = trained.leader(Spoiled(in_memory(trained), m.Scores, against))
+        leader = trained.leader(Spoiled(trained.transport(), m.Scores, against))
         assert not leader.predict(new, np.arange(N_NEW)).absent
 
 

@@ -17,7 +17,7 @@ from assistlearn.agent.holdings import gate
 from assistlearn.agent.store import RunStore
 from assistlearn.alignment import wire
 from assistlearn.errors import ProtocolError, RefusedError
-from assistlearn.initiator.run import Correspondent
+from assistlearn.initiator.run import Connection
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import HEADER_BYTES
@@ -485,12 +485,12 @@ def test_a_helpers_words_are_cleaned_before_they_are_shown():
     for text in ("\x1b[2J" + "x" * 30_000_000, "no\n\u202e"):
         problem = encode(m.Problem(run="r1", kind="refused", text=text))
         with pytest.raises(RefusedError) as refusal:
-            Correspondent("lab", MemoryTransport({"lab": lambda _, said=problem: said})).ask(opening(), m.Opened)
+            Connection("lab", MemoryTransport({"lab": lambda _, said=problem: said})).ask(opening(), m.Opened)
         assert str(refusal.value).isprintable()
         assert len(str(refusal.value)) < 2_000
     name = encode(m.Opened(run="r1", agent="lab\x1b[2J", n_rows=3))
     with pytest.raises(ProtocolError, match="not readable text"):
-        Correspondent("lab", MemoryTransport({"lab": lambda _: name})).ask(opening(), m.Opened)
+        Connection("lab", MemoryTransport({"lab": lambda _: name})).ask(opening(), m.Opened)
 
 
 @attack("initiator", "names a run like a path or a device", "refused, or a folder like any other below the agent's own")

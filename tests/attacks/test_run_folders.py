@@ -19,7 +19,7 @@ from assistlearn.errors import AssistLearnError, RunError
 from assistlearn.initiator.folder import RunFolder
 from tests.agent.recording import three_agents
 from tests.attacks.attack import attack
-from tests.runs.digests import rewrite, rewrite_settings
+from tests.initiator.digests import rewrite, rewrite_settings
 
 ROWS = np.arange(40)
 

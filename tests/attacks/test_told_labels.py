@@ -12,15 +12,14 @@ import pytest
 
 from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError, RunError, SettingsError
-from assistlearn.initiator.creating import told_labels
 from assistlearn.initiator.folder import RunFolder
 from assistlearn.initiator.keys import KEY_FILE, LABEL_LEDGER
-from assistlearn.initiator.label_ledger import LabelLedger
+from assistlearn.initiator.label_ledger import LabelLedger, told_labels
 from assistlearn.initiator.run import OpenRun, OwnTable, open_run
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport
 from tests.attacks.attack import attack
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 
 @attack(

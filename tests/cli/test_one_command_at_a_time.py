@@ -11,8 +11,8 @@ import pytest
 
 from tests.cli.program import assistlearn
 from tests.cli.test_trouble_with_agents import wait_until
+from tests.initiator.digests import rewrite
 from tests.papers_settings import PAPERS_OPTIONS
-from tests.runs.digests import rewrite
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
 

@@ -27,7 +27,7 @@ from assistlearn.cli.predict import _show_service
 from tests.cli.program import assistlearn, modules_after
 from tests.cli.small_agents import NEW
 from tests.forked_agents import forked
-from tests.runs.digests import rewrite
+from tests.initiator.digests import rewrite
 from tests.web.served_run import predicted, trained
 
 

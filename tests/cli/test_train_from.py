@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.cli.program import Said, assistlearn
-from tests.runs.growing import Growing
+from tests.initiator.growing import Growing
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
 

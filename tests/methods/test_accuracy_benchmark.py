@@ -22,7 +22,7 @@ from bench.accuracy.problems import PROBLEMS
 from bench.accuracy.results import Results
 from bench.accuracy.to_reach import level_of, prices, reached
 from bench.accuracy.ways import RECOMMENDED, SOFT
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 ROOT = Path(__file__).parents[2]
 RUN = [sys.executable, "-m", "bench.accuracy.run", "--quick", "--jobs", "1"]
@@ -124,7 +124,7 @@ def test_bytes_are_those_that_a_run_over_messages_sends_and_receives(tmp_path, s
     list(led.train())
     travelled = [
         entry.bytes
-        for entry in entries_of(led.run.ledger_path, "test-run")
+        for entry in entries_of(led.run.ledger.path, "test-run")
         if entry.peer in ("agent 1", "agent 2") and entry.type not in ("open", "opened", "align", "aligned")
     ]
     counted = model.bytes_by_round("test-run")

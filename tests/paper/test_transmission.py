@@ -8,7 +8,7 @@ from assistlearn.estimators import AssistedClassifier
 from assistlearn.protocol import MemoryTransport, decode
 from paper.datasets import FAMILIES, blobs
 from paper.transmission import cost_of
-from tests.runs.parties import Parties
+from tests.initiator.parties import Parties
 
 N, ROUNDS = 400, 4
 

@@ -22,9 +22,9 @@ from assistlearn.reach.opening import opened_run
 from assistlearn.reach.processes import reach_processes
 from paper.datasets import letter
 from tests.cli.program import assistlearn
+from tests.initiator.sent_bytes import recorded
 from tests.papers_settings import PAPERS
 from tests.reach.organisations import HELPERS, INITIATOR, NAMES, PURPOSE, Organisations
-from tests.runs.sent_bytes import recorded
 
 pytestmark = pytest.mark.network
 

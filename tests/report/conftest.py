@@ -19,8 +19,8 @@ from assistlearn.report.story import view_of
 from assistlearn.report.view import View
 from tests.browser import browser, opened  # noqa: F401
 from tests.cli.program import assistlearn
+from tests.initiator.parties import Parties
 from tests.report.telltale import write_telltale
-from tests.runs.parties import Parties
 
 
 @pytest.fixture(scope="session")

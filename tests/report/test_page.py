@@ -14,8 +14,8 @@ from assistlearn.report.page import run_page, without_class_names
 from assistlearn.report.sections import sections_of
 from assistlearn.report.story import view_of
 from tests.cli.program import assistlearn
+from tests.initiator.digests import rewrite
 from tests.report.telltale import CLASSES, TELLTALES
-from tests.runs.digests import rewrite
 
 KINDS = ("trained", "pilot", "without hold-out", "label-private", "learned", "stopped", "left")
 

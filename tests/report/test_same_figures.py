@@ -23,8 +23,8 @@ from assistlearn.report import pictures as drawn
 from assistlearn.report.estimator_page import view_of_estimator
 from assistlearn.report.page import run_page
 from tests.cli.program import assistlearn
+from tests.initiator.parties import Parties
 from tests.papers_settings import PAPERS
-from tests.runs.parties import Parties
 
 STUMP, DEEP, LINE = DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(), LogisticRegression()
 LEARNED = {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 3, "n_rounds": 2, "holdout": 0.3}

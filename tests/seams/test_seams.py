@@ -26,8 +26,8 @@ from assistlearn.protocol.ledger import read as entries
 from assistlearn.reach.opening import opened_run, resuming, train
 from assistlearn.reach.processes.reach_processes import create_run
 from tests.cli.small_agents import LABEL, SECRET, toml, write_agents
+from tests.initiator.digests import rewrite_settings
 from tests.papers_settings import PAPERS
-from tests.runs.digests import rewrite_settings
 from tests.seams import toy_reach  # noqa: F401  its line of registration
 
 pytestmark = pytest.mark.usefixtures("forked_agents")

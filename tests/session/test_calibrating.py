@@ -2,43 +2,62 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from assistlearn.evaluation.calibration import HOLDOUT, OUT_OF_FOLD, fit_calibration
-from assistlearn.initiator.setup import set_up
+from assistlearn.initiator.setup import Task, set_up
 from assistlearn.plan import Plan
-from assistlearn.session.combining import Told
-from assistlearn.session.holdout import Heard, HoldOut
-from assistlearn.session.judging import ByHoldout
+from assistlearn.session import HoldOut, Kept
+from assistlearn.session.holdout import calibration_on_holdout
 from tests.papers_settings import PAPERS
 
 CODES = np.arange(40) % 3
 
 
-def calibrating(**settings):
-    plan = Plan(**(PAPERS | settings))
-    made = set_up(plan, ["a", "b"], CODES, CODES, 3)
-    return made, made.calibrating(plan, CODES, 3)
+def begun(**settings):
+    return set_up(Task(Plan(**(PAPERS | settings)), ["a", "b"], CODES, CODES, 3))
+
+
+def finished(made, kept=(), left_out=()):
+    """A session with these models, as far as calibration looks at it."""
+    for each in kept:
+        if made.holdout is not None:
+            made.holdout.add(each)
+    return SimpleNamespace(kept=list(kept), report=SimpleNamespace(left_out=list(left_out)))
+
+
+def model(made, agent="a", round=1, weight=1.0, seed=1):
+    """A kept model that says something of every sample."""
+    rng, method = np.random.default_rng(seed), made.methods[agent]
+    codes, n_aside = made.codes[agent], len(CODES) - made.n_training
+    if not method.wants_probabilities:
+        return Kept(round, agent, weight, None, rng.integers(0, 3, n_aside))
+    reward = method.reward(rng.dirichlet(np.ones(3), len(codes)), codes, None, 3)
+    return Kept(round, agent, weight, reward, method.holdout_answer(rng.dirichlet(np.ones(3), n_aside), None, 3))
 
 
 @pytest.mark.parametrize(
     ("settings", "kind"),
     [
-        ({"holdout": 0.3}, "ByHoldout"),
-        ({"method": "soft", "reward": "out-of-fold"}, "ByOutOfFold"),
-        ({"method": "soft", "reward": "out-of-fold", "holdout": 0.3}, "ByHoldout"),
-        ({"method": "soft", "reward": "auto"}, "NoneType"),
-        ({"reward": "out-of-fold"}, "NoneType"),
-        ({"holdout": 0.3, "calibrate": None}, "NoneType"),
-        ({"holdout": 0.3, "calibrate": "none"}, "NoneType"),
-        ({"method": "soft", "reward": "auto", "combine": "auto", "holdout": 0.3}, "NoneType"),
-        ({"method": "label-private", "reward": "auto", "holdout": 0.3}, "NoneType"),
-        ({}, "NoneType"),
+        ({"holdout": 0.3}, HOLDOUT),
+        ({"method": "soft", "reward": "out-of-fold"}, OUT_OF_FOLD),
+        ({"method": "soft", "reward": "out-of-fold", "holdout": 0.3}, HOLDOUT),
+        ({"method": "soft", "reward": "auto"}, None),
+        ({"reward": "out-of-fold"}, None),
+        ({"holdout": 0.3, "calibrate": None}, None),
+        ({"holdout": 0.3, "calibrate": "none"}, None),
+        ({"method": "soft", "reward": "auto", "combine": "auto", "holdout": 0.3}, None),
+        ({"method": "label-private", "reward": "auto", "holdout": 0.3}, None),
+        ({}, None),
     ],
 )
 def test_only_votes_on_unseen_samples_that_are_added_up_are_calibrated_by(settings, kind):
-    assert type(calibrating(**settings)[1]).__name__ == kind
+    made = begun(**settings)
+    found = made.calibration(finished(made, [model(made)]), 1)
+    assert (None if found is None else found.fitted_to) == kind
 
 
 def test_the_secret_order_of_the_classes_does_not_change_a_bit():
@@ -51,34 +70,26 @@ def test_the_secret_order_of_the_classes_does_not_change_a_bit():
         secret[:, places] = said
         answer = method.holdout_answer(secret, None, 3)
         aside = HoldOut(places[CODES], 3, 1, method, agents=["a", "b"], order=places)
-        aside.add(Heard(1, "b", answer, 1.0))
-        found.append(ByHoldout(aside).scores(1).calibration())
+        aside.add(Kept(1, "b", 1.0, holdout=answer))
+        found.append(calibration_on_holdout(aside, 1))
     assert found[0] == found[1]
 
 
 def test_hold_out_votes_of_later_rounds_and_of_who_is_left_out_do_not_count():
-    made, by = calibrating(holdout=0.3)
-    assert by.scores(1) is None
+    made = begun(holdout=0.3)
+    assert made.calibration(finished(made), 1) is None
     aside = CODES[made.aside]
-    made.holdout.add(Heard(1, "a", aside, 1.0))
-    made.holdout.add(Heard(1, "b", (aside + 1) % 3, 0.7))
-    made.holdout.add(Heard(2, "a", (aside + 2) % 3, 5.0))
-    found = by.scores(1, ["b"])
-    assert found.kind == HOLDOUT
-    np.testing.assert_allclose(found.total, np.where(aside[:, None] == np.arange(3), 1.0, -0.5))
-    assert by.scores(2).total.max() > by.scores(1).total.max()
+    said = [("a", 1, aside, 1.0), ("b", 1, (aside + 1) % 3, 0.7), ("a", 2, (aside + 2) % 3, 5.0)]
+    session = finished(made, [Kept(round, name, weight, holdout=answers) for name, round, answers, weight in said], "b")
+    found = made.calibration(session, 1)
+    assert found == fit_calibration(np.where(aside[:, None] == np.arange(3), 1.0, -0.5), aside, fitted_to=HOLDOUT)
+    assert made.calibration(session, 2) != found
 
 
 def test_out_of_fold_votes_add_up_over_models():
-    made, by = calibrating(method="soft", reward="out-of-fold")
-    assert by.scores(1) is None
-    method, rng = made.methods["a"], np.random.default_rng(1)
-    rewards = [method.reward(rng.dirichlet(np.ones(3), 40), CODES, None, 3) for _ in range(2)]
-    for weight, reward in zip((0.5, 0.25), rewards, strict=True):
-        by.add(Told(1, "a", reward, weight))
-    found = by.scores(1)
-    assert found.kind == OUT_OF_FOLD
-    np.testing.assert_allclose(
-        found.total, 0.5 * method.class_votes(rewards[0], CODES) + 0.25 * method.class_votes(rewards[1], CODES)
-    )
-    assert found.calibration() == fit_calibration(found.total, CODES, fitted_to=OUT_OF_FOLD)
+    made = begun(method="soft", reward="out-of-fold")
+    assert made.calibration(finished(made), 1) is None
+    models = [model(made, weight=weight, seed=seed) for seed, weight in enumerate((0.5, 0.25))]
+    total = sum(each.model_weight * made.methods["a"].class_votes(each.reward, CODES) for each in models)
+    found = made.calibration(finished(made, models), 1)
+    assert found == fit_calibration(total, CODES, fitted_to=OUT_OF_FOLD)

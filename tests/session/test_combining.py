@@ -8,7 +8,7 @@ import numpy as np
 
 from assistlearn.core import Reward
 from assistlearn.plan import Plan
-from assistlearn.session.combining import Combining, Lesson, Told
+from assistlearn.session import Combining, Kept
 
 SOFT = Plan(method="soft").make_method()
 CODES = np.tile([0, 1], 100)
@@ -16,7 +16,7 @@ CODES = np.tile([0, 1], 100)
 
 def combining() -> Combining:
     told = {"clinic": CODES, "lab": CODES}
-    return Combining(Lesson("learned", tuple(told), CODES, told, 2, None, None, 0), SOFT)
+    return Combining("learned", SOFT, CODES, told, 2, 0)
 
 
 def reward(right: float, seed: int = 0) -> Reward:
@@ -29,13 +29,13 @@ def test_a_round_is_judged_by_what_was_told_in_it_even_if_nobody_told_anything_b
     run = combining()
     assert run.finish_round() is None
     assert not run.exhausted
-    run.add(Told(2, "clinic", reward(0.9), 1.0))
+    run.add(Kept(2, "clinic", 1.0, reward(0.9)))
     learned = run.finish_round()
     assert learned is not None
     assert learned.loss < 0.7 * math.log(2)
     assert run.best_round == 2
     assert not run.exhausted
-    run.add(Told(3, "lab", SOFT.silence(len(CODES), 2), 1.0))
+    run.add(Kept(3, "lab", 1.0, SOFT.silence(len(CODES), 2)))
     run.finish_round()
     assert run.exhausted
     assert list(run.rounds) == [2, 3]
@@ -48,7 +48,7 @@ def test_a_round_is_judged_by_what_was_told_in_it_even_if_nobody_told_anything_b
 def test_the_best_round_is_the_last_one_that_paid():
     run = combining()
     for number, right in ((1, 0.6), (2, 0.95), (3, 0.5)):
-        run.add(Told(number, "clinic", reward(right, seed=number), 1.0))
+        run.add(Kept(number, "clinic", 1.0, reward(right, seed=number)))
         run.finish_round()
     assert run.best_round == 2
     assert run.exhausted
@@ -63,10 +63,10 @@ def test_nobody_has_told_anything():
 def test_half_a_round_must_bring_half_of_what_pays():
     run = combining()
     assert run.promising  # nobody knows yet
-    run.add(Told(1, "clinic", reward(0.6), 1.0))
+    run.add(Kept(1, "clinic", 1.0, reward(0.6)))
     run.finish_round()
     assert not run.promising
-    run.add(Told(2, "lab", SOFT.silence(len(CODES), 2), 1.0))
+    run.add(Kept(2, "lab", 1.0, SOFT.silence(len(CODES), 2)))
     assert not run.promising
-    run.add(Told(2, "lab", reward(0.95, seed=2), 1.0))
+    run.add(Kept(2, "lab", 1.0, reward(0.95, seed=2)))
     assert run.promising

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from assistlearn.methods import method_named
 from assistlearn.methods.method import ABSTAINS
 from assistlearn.plan import Plan
 from assistlearn.session import HoldOut
-from assistlearn.session.holdout import Doubt, doubt_of
+from assistlearn.session.holdout import contradiction, doubt_of
 
 KEPT = Verdict(1.0, 0.9, False)
 SOFT = Plan(method="soft").make_method()
@@ -29,7 +31,7 @@ def soft_answer(right: float, right_aside: float, n: int = 600, n_aside: int = 1
     codes, aside = rng.integers(0, 3, n), rng.integers(0, 3, n_aside)
     reward = SOFT.reward(said(rng, codes, right), codes, None, 3)
     answer = Answer(reward, KEPT, SOFT.holdout_answer(said(rng, aside, right_aside), None, 3))
-    return Doubt(SOFT, HoldOut(aside, 3, 3, SOFT)), answer
+    return partial(contradiction, SOFT, HoldOut(aside, 3, 3, SOFT), None), answer
 
 
 def test_a_helper_that_is_as_good_on_hold_out_samples_is_believed():
@@ -85,7 +87,7 @@ def test_samples_that_a_helper_does_not_hold_prove_nothing(held_right):
     answers = np.where(rng.random(300) < held_right, codes[held], (codes[held] + 1) % 3)
     theirs = np.where(rng.random(300) < 0.75, aside, (aside + 1) % 3)
     theirs[:100] = ABSTAINS
-    doubt = Doubt(ASCII, HoldOut(aside, 3, 3, ASCII), held)
+    doubt = partial(contradiction, ASCII, HoldOut(aside, 3, 3, ASCII), held)
     words = doubt(Answer(ASCII.reward(answers, codes[held], held, 3), KEPT, theirs))
     assert (words != "") == (held_right == 1.0)
     if words:

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistlearn.methods.hard import Ascii, Ensemble
-from assistlearn.session import HoldOut
-from assistlearn.session.holdout import Heard, split
+from assistlearn.session import HoldOut, Kept
+from assistlearn.session.holdout import split
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.floats(0.01, 0.99), st.integers(0, 1000))
@@ -31,9 +31,9 @@ def test_a_split_follows_its_source_of_chance():
 
 def test_the_best_round_is_the_first_of_the_best():
     holdout = HoldOut(np.array([0, 1]), 2, patience=2, method=Ascii())
-    holdout.add(Heard(1, "a", np.array([0, 0]), 1.0))
+    holdout.add(Kept(1, "a", 1.0, holdout=np.array([0, 0])))
     assert holdout.finish_round() == (0.5, 0.5)
-    holdout.add(Heard(2, "b", np.array([0, 1]), 2.0))
+    holdout.add(Kept(2, "b", 2.0, holdout=np.array([0, 1])))
     assert holdout.finish_round() == (1.0, 1.0)
     assert holdout.finish_round() == (1.0, 1.0)
     assert not holdout.exhausted
@@ -46,8 +46,8 @@ def test_weights_decide_unless_the_agents_vote_by_majority():
     votes = {"loud": ([1], 5.0), "b": ([0], 1.0), "c": ([0], 1.0)}
     by_weight, by_majority = HoldOut(np.array([0]), 2, 1, Ascii()), HoldOut(np.array([0]), 2, 1, Ensemble())
     for name, (answers, weight) in votes.items():
-        by_weight.add(Heard(1, name, np.array(answers), weight))
-        by_majority.add(Heard(1, name, np.array(answers), weight))
+        by_weight.add(Kept(1, name, weight, holdout=np.array(answers)))
+        by_majority.add(Kept(1, name, weight, holdout=np.array(answers)))
     assert by_weight.finish_round() == (0.0, 0.0)
     assert by_majority.finish_round() == (1.0, 1.0)
 

@@ -12,7 +12,7 @@ from assistlearn.report.page import body
 from assistlearn.web.watched import LiveRun
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
-from tests.runs.digests import rewrite, rewrite_settings
+from tests.initiator.digests import rewrite, rewrite_settings
 from tests.web.serving import wait_until
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
+from tests.initiator.digests import rewrite
 from tests.papers_settings import PAPERS_OPTIONS
-from tests.runs.digests import rewrite
 from tests.web.event_stream import EventStream
 from tests.web.serving import asked, wait_until
 

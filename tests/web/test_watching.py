@@ -15,7 +15,7 @@ from assistlearn.initiator.folder import locked
 from assistlearn.web.live import Feed
 from assistlearn.web.live import stream as watcher_stream
 from assistlearn.web.watched import LiveRun
-from tests.runs.digests import rewrite
+from tests.initiator.digests import rewrite
 from tests.web.serving import TOKEN, asked, shown, stream
 
 

@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -59,15 +60,14 @@ from assistlearn.events import (
     StopReason,
     TurnFinished,
 )
-from assistlearn.initiator.setup import SetUp, check_holdout, set_up
-from assistlearn.initiator.training import Alone, alone_of
+from assistlearn.initiator.setup import SetUp, Task, check_holdout, set_up
+from assistlearn.initiator.training import trained_alone
 from assistlearn.learners import Honesty
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.orders import Order
 from assistlearn.plan import Plan
-from assistlearn.session import Session
+from assistlearn.session import LocalParticipant
 from assistlearn.session.holdout import doubt_of
-from assistlearn.session.participant import LocalParticipant
 from assistlearn.types import Bools, Codes, Floats
 
 logger = logging.getLogger("assistlearn")
@@ -332,47 +332,27 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
             plan = replace(plan, class_weight=by_position)
         told = self._told_codes(plan, codes)
         names, n_classes, own = list(self.agents_), len(self.classes_), self._own_numbers(X, plan)
-        made = set_up(
-            plan, names, codes, codes, n_classes, weight, told, own, label_only=self._label_only, groups=groups
-        )
+        label_only = self._label_only
+        task = Task(plan, names, codes, codes, n_classes, weight, told, own, label_only=label_only, groups=groups)
+        made = set_up(task)
         self.class_prior_, self.holdout_indices_ = made.class_shares, made.aside
         held = {}
         for name, agent in self._turn_takers().items():
             samples = self._samples_of(name, X, made)
             held[name] = samples.held
             agent.begin(samples, made.seeds[name])
-        combining = made.combining(plan, names, codes, n_classes, own)
-        alone = Alone(
-            plan,
-            self._fresh_agent(plan),
-            lambda: self._samples_of(names[0], X, made),
-            codes,
-            codes,
-            n_classes,
-            weight,
-            own,
-            groups=groups,
-        )
-        session = Session(
-            plan,
-            self._participants(plan, held, made),
-            made.states,
-            made.holdout,
-            self.n_jobs,
-            combining,
-            made.evaluating(plan, names, alone_of(made, alone)) if len(names) > 1 else None,
-            made.calibrating(plan, codes, n_classes),
-            remembering=made.remembering(plan, n_classes),
-        )
+        alone = partial(trained_alone, task, self._fresh_agent(plan), lambda: self._samples_of(names[0], X, made))
+        participants = self._participants(plan, held, made)
+        session = made.session(participants, alone if len(names) > 1 else None, self.n_jobs)
         self._follow(session.run(), plan.most_rounds * len(session.present))
+        combining = session.combining
         if combining is not None and combining.final is not None:
             self.combination_, self._by_round = combining.final, list(combining.rounds.values())
         states = {name: made.states[name] for name in self._turn_takers()}
         self.ignorance_ = _ignorance(states, len(codes), made.training)
         self.report_ = session.report
-        self._votes_in_training = session.votes_in_training(self.n_rounds_)
-        honest = session.honest_scores(self.n_rounds_)
-        self.calibration_ = None if honest is None else honest.calibration()
+        self._votes_in_training = made.votes_in_training(session, self.n_rounds_)
+        self.calibration_ = made.calibration(session, self.n_rounds_)
         if session.report is not None:
             self._leave_out(session.report)
 

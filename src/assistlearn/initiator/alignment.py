@@ -27,7 +27,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import shown
 from assistlearn.types import Bools
 
-# Opening a run at all agents, or at none: helpers whose owners have not said yes are asked for their consent.
+# -- opening a run at all agents, or at none
 
 
 def open_everywhere(run: OpenRun) -> None:
@@ -47,25 +47,23 @@ def open_everywhere(run: OpenRun) -> None:
     missing: dict[str, m.Consent] = {}
     later = []
     for name in run.agents:
+        answer = None
         if missing or (run.asks_first and name != run.settings.initiator):
-            answer = _asked(run, name)
-            if answer is None or answer.state == "allowed":
-                later.append(name)
-            else:
-                missing[name] = answer
-            continue
-        try:
-            run.reach(name, opening_of(run), m.Opened)
-        except FailedThereError:  # no consent mends that
-            raise
-        except RefusedError:
-            answer = None if name == run.settings.initiator else _asked(run, name)
-            if answer is None:
+            answer = _propose(run, name)
+        else:
+            try:
+                run.reach(name, opening_of(run), m.Opened)
+                continue
+            except FailedThereError:  # no consent mends that
                 raise
-            if answer.state == "allowed":
-                later.append(name)  # the answer may have come in between; if not, it is refused once more
-            else:
-                missing[name] = answer
+            except RefusedError:
+                answer = None if name == run.settings.initiator else _propose(run, name)
+                if answer is None:
+                    raise
+        if answer is None or answer.state == "allowed":  # it may be refused once more
+            later.append(name)
+        else:
+            missing[name] = answer
     _check_all_allow(missing)
     for name in later:
         run.reach(name, opening_of(run), m.Opened)
@@ -73,11 +71,10 @@ def open_everywhere(run: OpenRun) -> None:
 
 def withdraw(run: OpenRun) -> dict[str, m.Consent | None]:
     """Withdraw the request at every helper; return the answers, None for helpers that have no inbox."""
-    return {name: _asked(run, name, withdrawn=True) for name in run.settings.helpers}
+    return {name: _propose(run, name, withdrawn=True) for name in run.settings.helpers}
 
 
 def opening_of(run: OpenRun) -> m.Open:
-    """Return the message that opens a run."""
     plan = run.settings.plan
     return m.Open(
         run=run.name,
@@ -88,7 +85,7 @@ def opening_of(run: OpenRun) -> m.Open:
     )
 
 
-def _asked(run: OpenRun, helper: str, withdrawn: bool = False) -> m.Consent | None:
+def _propose(run: OpenRun, helper: str, withdrawn: bool = False) -> m.Consent | None:
     """Ask a helper's owner for consent; return None for a helper that has no inbox, or is no longer in the run."""
     if helper in run.folder.left():
         return None
@@ -132,7 +129,7 @@ def _in_words(helper: str, answer: m.Consent) -> str:
     return f"{helper!r} answers that the {request} was withdrawn."
 
 
-# Matching samples with the helpers, for training and for prediction.
+# -- matching samples with the helpers, for training and for prediction
 
 
 STARTS_ANEW = 3
@@ -165,7 +162,7 @@ def align(run: OpenRun) -> Rows:
     roles, groups = None if before is None else before.roles, at(run.table.groups, rows)
     check_holdout(run.settings.plan, run.table.labels[rows], roles, groups)
     if before is not None:
-        before.write(run)
+        before.write()
     run.folder.write_people(people_of(run.ids_at(rows), run.holdings.home))
     run.own.run(run.name).place(rows, "train")
     masks = np.array([held[name][kept] for name in run.settings.helpers], dtype=bool)
@@ -185,18 +182,7 @@ def in_order_of_ids(ids: Ids) -> Rows:
 class Matching:
     """The matching of some of the initiator's samples with one helper's.
 
-    Parameters
-    ----------
-    run : OpenRun
-        The run.
-    helper : str
-        The helper's name.
-    ids : Ids
-        The samples.
-    purpose : {"train", "predict"}
-        What the samples are for.
-    minimum : Minimum, optional
-        How many of them the helper must hold; by default as many as training needs.
+    ``minimum`` says how many of them the helper must hold; by default as many as training needs.
     """
 
     def __init__(
@@ -226,25 +212,28 @@ class Matching:
             try:
                 return self.settle(kept)
             except StartedAnewError:
-                before, self._side = self._held, self._new_side()
-                if not np.array_equal(self.find(), before):
-                    raise RunError(
-                        f"Agent {self._helper!r} restarted while samples were being matched, and now has another "
-                        "table. Start the run again."
-                    ) from None
+                self.find_again("the run")
         return self.settle(kept)
+
+    def find_again(self, what: str) -> None:
+        """Repeat the first step with a helper that was started anew, which must hold the same samples as before."""
+        before, self._side = self._held, self._new_side()
+        if not np.array_equal(self.find(), before):
+            raise RunError(
+                f"Agent {self._helper!r} restarted in between, and now has another table. Start {what} again."
+            )
 
     def _ask(self, step: Literal[1, 2], data: bytes) -> bytes:
         request = m.Align(run=self._run.name, purpose=self._purpose, step=step, data=data)
         return self._run.agents[self._helper].ask(request, m.Aligned).data
 
-    def _tell(self, done: int, total: int) -> None:
+    def _progress(self, done: int, total: int) -> None:
         self._run.log.append(SamplesDone(self._helper, done, total))
 
     def _new_side(self) -> Initiator:
         settings, secret = self._run.settings, self._run.holdings.secret
         if settings.plan.alignment == "psi":
-            return PsiInitiator(self._ids, helper=self._helper, minimum=self._minimum, progress=self._tell)
+            return PsiInitiator(self._ids, helper=self._helper, minimum=self._minimum, progress=self._progress)
         if secret is None:
             raise SettingsError(
                 f"Agent {settings.initiator!r} has no secret for alignment by keyed hashes. Name one in its file "
@@ -264,7 +253,7 @@ def _check_classes(run: OpenRun, rows: Rows) -> None:
         )
 
 
-# Forgetting a run: every agent is asked to remove what it keeps of it.
+# -- forgetting
 
 
 def forget(run: OpenRun) -> RunForgotten:

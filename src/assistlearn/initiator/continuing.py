@@ -1,12 +1,12 @@
-"""Going on from an earlier run: check that it is possible, what has changed, and which turns are taken again."""
+"""Going on from an earlier run: whether that is possible, what has changed since, and which turns are taken again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,382 +30,11 @@ from assistlearn.protocol.known_before import KnownBefore, RunSamples
 from assistlearn.storage.files import FileDigests
 from assistlearn.types import Bools, Codes
 
-# A turn of an earlier run that is taken again, as the initiator knows it.
-
-
-@dataclass(frozen=True)
-class TurnAgain:
-    """What the initiator knows of a turn before it is taken again.
-
-    Attributes
-    ----------
-    number : int
-        Which turn of the earlier run it was.
-    known : KnownBefore
-        The samples about which it spoke.
-    answer : callable
-        Returns what was answered then, about all samples.
-    """
-
-    number: int
-    known: KnownBefore
-    answer: Callable[[], m.TurnTaken]
-
-    def whole(self, part: m.TurnTaken) -> m.TurnTaken:
-        """Return the answer about all samples, from the part that was sent."""
-        return self.known.whole(part, self.answer())
-
-
-# What a run keeps, in its own folder, of the earlier run that it goes on from. It then needs no other folder.
-#
-# ::
-#
-# earlier/facts.json which run it was, with whom, how it was trained, and whose turns its result is made of
-# earlier/people.npy who took part, as digests of their ids earlier/codes.npy the class codes of those who were trained
-# on earlier/aside.npy which samples were held out earlier/held.npy which samples each agent held earlier/000003.msg
-# the answer to each turn, about all samples earlier/still.npy which samples the new run begins with: those for which
-# nothing has changed earlier/roles.npy of each sample of the new run: new, trained on before, or held out before
-# earlier/goes_on.json what has changed, and which turns are taken again; written last
-
-
-@dataclass(frozen=True)
-class EarlierRun:
-    """What another run needs of a finished run to go on from it.
-
-    Attributes
-    ----------
-    facts : dict
-        ``run``, ``agents``, ``contributions`` (turn, round, agent), ``settings`` (those of its plan), ``fingerprint``
-        of the initiator's table.
-    people : ndarray
-        Digests of the ids of its samples.
-    codes : ndarray
-        The class codes of those who were trained on.
-    aside : ndarray of bool
-        Which samples were held out.
-    held : ndarray of bool of shape (n_agents, n_samples)
-        Which samples each agent held.
-    """
-
-    facts: dict[str, Any]
-    people: CodedIds
-    codes: Codes
-    aside: Bools
-    held: Bools
-
-    @property
-    def run(self) -> str:
-        """Its name."""
-        return str(self.facts["run"])
-
-    @property
-    def agents(self) -> list[str]:
-        """Who took part, the initiator first."""
-        return list(self.facts["agents"])
-
-    def turns_of(self, agent: str) -> dict[int, int]:
-        """Return the turns of an agent that the result is made of, by their rounds."""
-        return {made["round"]: made["turn"] for made in self.facts["contributions"] if made["agent"] == agent}
-
-    def held_by(self, agent: str) -> Bools:
-        """Return which samples an agent held."""
-        held: Bools = self.held[self.agents.index(agent)]
-        return held
-
-
-class EarlierRunFolder:
-    """The folder ``earlier`` of a run.
-
-    Parameters
-    ----------
-    run : path
-        The run's folder.
-    """
-
-    def __init__(self, run: Path) -> None:
-        self._folder = run / "earlier"
-        self._files = FileDigests(self._folder)
-
-    @property
-    def exists(self) -> bool:
-        """Whether the run goes on from an earlier one."""
-        return (self._folder / "facts.json").exists()
-
-    def write(self, earlier: EarlierRun, turns: dict[int, bytes]) -> None:
-        """Keep an earlier run, and the answers to its turns."""
-        arrays = {"people": earlier.people, "codes": earlier.codes, "aside": earlier.aside, "held": earlier.held}
-        files = {self._folder / f"{name}.npy": storage.array_bytes(values) for name, values in arrays.items()}
-        files |= {self._turn(number): content for number, content in turns.items()}
-        self._files.write(files | {self._folder / "facts.json": storage.json_bytes(earlier.facts)})
-
-    def read(self) -> EarlierRun | None:
-        """Return the earlier run; None where there is none."""
-        if not self.exists:
-            return None
-        path = self._folder / "facts.json"
-        facts = storage.json_of(self._files.read(path), path)
-        return EarlierRun(facts, *(self._array(name) for name in ("people", "codes", "aside", "held")))
-
-    def turn(self, number: int) -> m.TurnTaken:
-        """Return the answer to a turn of the earlier run."""
-        reply = decode(self._files.read(self._turn(number)))
-        assert isinstance(reply, m.TurnTaken)
-        return reply
-
-    def write_people(self, still: Bools, roles: Codes) -> None:
-        """Keep with which earlier samples the new run begins, and what each of its own samples was before."""
-        arrays = {"still": still, "roles": roles}
-        self._files.write({self._folder / f"{name}.npy": storage.array_bytes(each) for name, each in arrays.items()})
-
-    def still(self) -> Bools:
-        """Return which samples of the earlier run the new one begins with."""
-        still: Bools = self._array("still")
-        return still
-
-    def roles(self) -> Codes | None:
-        """Return what each sample was before; None in a run that goes on from no other."""
-        return self._array("roles") if (self._folder / "roles.npy").exists() else None
-
-    def write_goes_on(self, facts: dict[str, Any]) -> None:
-        """Keep what has changed, and which turns are taken again."""
-        self._files.write({self._folder / "goes_on.json": storage.json_bytes(facts)})
-
-    def goes_on(self) -> dict[str, Any] | None:
-        """Return what has changed and which turns are taken again, once that is settled."""
-        path = self._folder / "goes_on.json"
-        facts: dict[str, Any] | None = storage.json_of(self._files.read(path), path) if path.exists() else None
-        return facts
-
-    def _array(self, name: str) -> Any:
-        path = self._folder / f"{name}.npy"
-        return np.asarray(storage.array_of(self._files.read(path), path))
-
-    def _turn(self, number: int) -> Path:
-        return self._folder / f"{number:06d}.msg"
-
-
-# The people of an earlier run who take part again. Those with no change come first, in their earlier order.
-
-
-@dataclass(frozen=True)
-class EarlierPeople:
-    """Some of the initiator's rows, and what they were in the earlier run.
-
-    Attributes
-    ----------
-    earlier : EarlierRun
-        The earlier run.
-    rows : ndarray of int
-        The initiator's rows.
-    places : ndarray of int
-        The position of each of them among the samples of the earlier run; -1 for new people.
-    same : ndarray of bool
-        For whom nothing has changed: neither the label, nor whether they are held out.
-    """
-
-    earlier: EarlierRun
-    rows: Rows
-    places: NDArray[np.intp]
-    same: Bools
-
-    @classmethod
-    def of(cls, run: OpenRun, labelled: Rows) -> EarlierPeople | None:
-        """Return the labelled rows in their new order; None in a run that goes on from no other.
-
-        Labels of people who were held out are not compared: a helper that hears of a change would learn of the label.
-        """
-        earlier = EarlierRunFolder(run.folder.path).read()
-        if earlier is None:
-            return None
-        places = places_among(people_of(run.ids_at(labelled), run.holdings.home), earlier.people)
-        codes = np.asarray(run.folder.permutation())[run.table.labels[labelled]]
-        there = places >= 0
-        held_out = there & earlier.aside[places]
-        before = np.full(len(earlier.aside), -1)
-        before[~earlier.aside] = earlier.codes
-        same = there & ~held_out & (before[places] == codes)
-        if run.settings.plan.holdout is not None:
-            same |= held_out
-        first = np.flatnonzero(same)
-        order = np.concatenate([first[np.argsort(places[first])], np.flatnonzero(~same)])
-        return cls(earlier, labelled[order], places[order], same[order])
-
-    def kept(self, kept: Bools) -> EarlierPeople:
-        """Return only the rows that take part."""
-        return EarlierPeople(self.earlier, self.rows[kept], self.places[kept], self.same[kept])
-
-    @property
-    def roles(self) -> Codes:
-        """What each of them was in the earlier run: new, trained on or held out."""
-        held_out = self.earlier.aside[self.places]
-        return np.where(self.places < 0, NEW, np.where(held_out, HELD_OUT, TRAINED_ON))
-
-    def write(self, run: OpenRun) -> None:
-        """Write with which earlier samples the run begins, and what each of its own samples was before."""
-        still = np.zeros(len(self.earlier.aside), dtype=bool)
-        still[self.places[self.same]] = True
-        EarlierRunFolder(run.folder.path).write_people(still, self.roles)
-
-
-def roles_of(run: OpenRun) -> Codes | None:
-    """Return what each sample of a run was in the earlier run; None in a run that goes on from no other."""
-    return EarlierRunFolder(run.folder.path).roles()
-
-
-# Going on from an earlier run: what has changed since, and which of its turns are taken again.
-
-
 REQUIRE = "require_kept"
 """A key in a run's settings: whether to refuse to go on if an agent cannot take its turns again."""
 
 KEPT_ONLY = "kept_only"
 """A key in a run's settings: whether training stops after the rounds that are taken again, with no fresh round."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Which turns of an earlier run are taken again.
-
-    Attributes
-    ----------
-    rounds : list of list of str
-        The agents that take a turn in each of the rounds that are taken again. First come those that take a turn
-        again, in their earlier order. Then come those that have no turns to take again, and take fresh ones.
-    again : mapping of str to mapping of int to int
-        For each agent and each round, the turn of the earlier run that is taken again.
-    """
-
-    rounds: Sequence[Sequence[str]] = ()
-    again: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, earlier: EarlierRun, agents: Sequence[str], recalled: Mapping[str, Sequence[int]]) -> Schedule:
-        """Return the schedule of a run in which these agents take turns; ``recalled`` has the turns that they kept."""
-        again = {
-            name: {round: turn for round, turn in earlier.turns_of(name).items() if turn in recalled.get(name, ())}
-            for name in agents
-        }
-        fresh = [name for name in agents if not again[name]]
-        last = max((round for turns in again.values() for round in turns), default=0)
-        rounds = []
-        for number in range(1, last + 1):
-            taken = sorted((turns[number], name) for name, turns in again.items() if number in turns)
-            rounds.append([name for _, name in taken] + fresh)
-        return cls(rounds, again)
-
-
-def schedule_of(run: OpenRun, made: SetUp, n_samples: int) -> Schedule:
-    """Return which turns are taken again. The first time, ask the agents, and log what has changed."""
-    folder = EarlierRunFolder(run.folder.path)
-    earlier = folder.read()
-    if earlier is None:
-        return Schedule()
-    known = folder.goes_on()
-    if known is None:
-        replies = {name: _recalled(run, earlier, folder.still(), name) for name in run.agents}
-        recalled = {name: reply.turns for name, reply in replies.items() if reply is not None and reply.turns}
-        schedule = Schedule.of(earlier, run.settings.turn_takers, recalled)
-        changes = _changes(run, earlier, folder, replies, made, n_samples)
-        _require(run, changes)
-        turns = {name: {str(round): turn for round, turn in turns.items()} for name, turns in schedule.again.items()}
-        folder.write_goes_on({"rounds": schedule.rounds, "again": turns, "changes": asdict(changes)})
-        run.log.append(changes)
-        return schedule
-    again = {name: {int(round): turn for round, turn in turns.items()} for name, turns in known["again"].items()}
-    return Schedule(known["rounds"], again)
-
-
-def turns_again(
-    run: OpenRun, made: SetUp, schedule: Schedule, n_samples: int, n_classes: int
-) -> dict[str, dict[int, TurnAgain]]:
-    """Return, for each agent and round, what the initiator knows about the turn that is taken again."""
-    folder = EarlierRunFolder(run.folder.path)
-    earlier = folder.read()
-    if earlier is None:
-        return {name: {} for name in run.settings.agents}
-    masks = run.folder.held(n_samples)
-    assert masks is not None
-    held = dict(zip(run.settings.agents, [np.ones(n_samples, dtype=bool), *masks], strict=True))
-    aside = np.zeros(n_samples, dtype=bool)
-    aside[[] if made.aside is None else made.aside] = True
-    found: dict[str, dict[int, TurnAgain]] = {}
-    for name in run.settings.agents:
-        turns = schedule.again.get(name, {})
-        if turns:
-            then = RunSamples(earlier.codes, earlier.aside, earlier.held_by(name))
-            now = RunSamples(made.codes[name], aside, held[name])
-            known = KnownBefore.of(folder.still(), then, now, made.methods[name], n_classes)
-        found[name] = {round: TurnAgain(number, known, partial(folder.turn, number)) for round, number in turns.items()}
-    return found
-
-
-def _recalled(run: OpenRun, earlier: EarlierRun, still: Bools, agent: str) -> m.Recalled | None:
-    """Ask an agent for its turns of the earlier run; None where it has none, or is gone."""
-    if agent not in earlier.agents or agent in run.folder.left():
-        return None
-    turns = sorted(earlier.turns_of(agent).values())
-    if not turns:
-        return None
-    request = m.Recall(run=run.name, earlier=earlier.run, still=pack_bits(still), turns=turns)
-    try:
-        reply = run.agents[agent].ask_any(request).message
-    except UnreachableError as error:
-        if not run.may_leave(agent):
-            raise
-        run.folder.leave(agent, run.folder.n_turns + 1, str(error))
-        return None
-    if isinstance(reply, m.Recalled) and set(reply.turns) <= set(turns):
-        return reply
-    why = reply.text if isinstance(reply, m.Problem) else f"it answered {type(reply).__name__}"
-    return m.Recalled(run=run.name, turns=[], why=why, table_changed=True)
-
-
-def _changes(
-    run: OpenRun,
-    earlier: EarlierRun,
-    folder: EarlierRunFolder,
-    replies: Mapping[str, m.Recalled | None],
-    made: SetUp,
-    n_samples: int,
-) -> RunGoesOn:
-    """Return what has changed since the earlier run."""
-    roles, still, now = folder.roles(), folder.still(), run.settings.plan.of_runs()
-    assert roles is not None
-    answered = {name: reply for name, reply in replies.items() if reply is not None}
-    before: dict[str, Any] = earlier.facts["settings"]
-    return RunGoesOn(
-        earlier=earlier.run,
-        n_same=int(np.count_nonzero(still)),
-        n_new=int(np.count_nonzero(roles == NEW)),
-        n_gone=len(still) - int(np.count_nonzero(roles != NEW)),
-        n_relabelled=_relabelled(earlier, still, roles),
-        new_agents=[name for name in run.settings.agents if name not in earlier.agents],
-        lost_agents=[name for name in earlier.agents if name not in run.settings.agents],
-        again={name: len(reply.turns) for name, reply in answered.items() if reply.turns},
-        anew={name: reply.why for name, reply in answered.items() if not reply.turns},
-        changed_tables=[name for name, reply in answered.items() if reply.turns and reply.table_changed],
-        settings={key: f"was {before.get(key)}, is {now[key]}" for key in now if before.get(key) != now[key]},
-    )
-
-
-def _relabelled(earlier: EarlierRun, still: Bools, roles: Codes) -> int:
-    """Return how many people who were trained on have another label now."""
-    same = int(np.count_nonzero(still & ~earlier.aside))
-    return int(np.count_nonzero(roles == TRAINED_ON)) - same
-
-
-def _require(run: OpenRun, changes: RunGoesOn) -> None:
-    """Refuse to go on if an agent cannot take its turns again, where the settings ask for this."""
-    if run.settings.places.get(REQUIRE) and changes.anew:
-        name, why = next(iter(changes.anew.items()))
-        raise RunError(
-            f"Agent {name!r} cannot take its turns of run {changes.earlier!r} again: {why}. Correct this and go on, "
-            "or start without --require-kept: it then takes its turns anew."
-        )
-
-
-# Going on from an earlier run: check that this is possible, and copy what is needed into the new folder.
-
 
 ANEW = "Start a new run without --from."
 
@@ -413,27 +42,13 @@ SAME_TERMS = ("method", "loss", "score_bits")
 """The settings that decide what an answer means. A run that goes on must have those of the earlier one."""
 
 
-@dataclass(frozen=True)
-class OwnSide:
-    """What the initiator has now: where it keeps its models, and the ids of its table."""
-
-    home: Path
-    ids: Ids
+# -- before the run: may it go on, and what it needs of the earlier run
 
 
 def check_can_go_on(earlier: RunFolder, initiator: str, classes: Sequence[Any], plan: Plan) -> RunSettings:
-    """Return the settings of an earlier run; refuse a run from which no other can go on.
+    """Return the settings of an earlier run; refuse one from which this initiator cannot go on with this plan.
 
-    Parameters
-    ----------
-    earlier : RunFolder
-        The earlier run.
-    initiator : str
-        Who wants to go on from it.
-    classes : sequence
-        The classes in the initiator's table now.
-    plan : Plan
-        How the new run trains.
+    ``classes`` are those in the initiator's table now.
     """
     settings = earlier.settings()
     if terms_of(settings) is not None or earlier.result() is None:
@@ -459,12 +74,7 @@ def check_can_go_on(earlier: RunFolder, initiator: str, classes: Sequence[Any], 
 def check_same_terms(earlier: RunSettings, given: Mapping[str, Any]) -> None:
     """Refuse another value for a setting that decides what the turns of the earlier run mean.
 
-    Parameters
-    ----------
-    earlier : RunSettings
-        The settings of the earlier run.
-    given : mapping
-        Settings of the new run, by name; some or all.
+    ``given`` are settings of the new run, some or all.
     """
     for name in SAME_TERMS:
         before = getattr(earlier.plan, name)
@@ -476,18 +86,43 @@ def check_same_terms(earlier: RunSettings, given: Mapping[str, Any]) -> None:
             )
 
 
-def take_over(new: RunFolder, earlier: RunFolder, own: OwnSide) -> None:
-    """Copy what the new run needs of an earlier one into the new run's folder."""
+def take_over(new: RunFolder, earlier: RunFolder, home: Path, ids: Ids) -> None:
+    """Copy what a new run needs of an earlier one into its folder; from then on it needs no other.
+
+    ``home`` is where the initiator keeps its models, and ``ids`` are those in its table now.
+    """
     settings, result, rows = earlier.settings(), earlier.result(), earlier.samples()
-    begin = RunStore(run_folder(own.home, settings.run)).task()
+    begin = RunStore(run_folder(home, settings.run)).task()
     task = None if begin is None else decode(begin)
     if not isinstance(task, m.Begin):
         raise RunError(f"Agent {settings.initiator!r} has forgotten run {settings.run!r}. {ANEW}")
     if result is None or rows is None:
         raise _missing(earlier, "samples.npy")
+    people, held = earlier.people(), earlier.held(len(rows))
+    if people is None:
+        raise _missing(earlier, "people.npy")
+    if not (places_among(people, people_of(ids, home)) >= 0).any():
+        raise RunError(
+            f"None of the {len(people):,} people of run {settings.run!r} is found in the table of "
+            f"{settings.initiator!r} now. Either it is another table, or {home / KEY_FILE}, the key that recognises "
+            "people, was lost or changed. People who were trained on would then count as new, and could be held out. "
+            f"Restore the old file. {ANEW}"
+        )
+    if held is None:
+        raise _missing(earlier, "held.npy")
     n = len(rows)
     aside: Bools = np.zeros(n, bool) if task.holdout is None else unpack_bits(task.holdout, n)
+    arrays = {
+        "people": people,
+        "codes": unpack_codes(task.labels, n - int(np.count_nonzero(aside)), task.n_classes),
+        "aside": aside,
+        "held": np.concatenate([np.ones((1, n), dtype=bool), held]),
+    }
     made = [{key: each[key] for key in ("turn", "round", "agent")} for each in result["contributions"]]
+    turns = {each["turn"]: earlier.whole_turn(each["turn"]) for each in made}
+    lost = next((turn for turn, answer in turns.items() if answer is None), None)
+    if lost is not None:
+        raise RunError(f"{earlier.path}: the record of turn {lost} is missing. {ANEW}")
     facts = {
         "run": settings.run,
         "agents": settings.agents,
@@ -495,38 +130,285 @@ def take_over(new: RunFolder, earlier: RunFolder, own: OwnSide) -> None:
         "settings": settings.plan.of_runs(),
         "fingerprint": settings.fingerprint,
     }
-    codes = unpack_codes(task.labels, n - int(np.count_nonzero(aside)), task.n_classes)
-    kept = EarlierRun(facts, _people(earlier, settings, own), codes, aside, _held(earlier, n))
-    EarlierRunFolder(new.path).write(kept, {each["turn"]: _answer(earlier, each["turn"]) for each in made})
-
-
-def _people(earlier: RunFolder, settings: RunSettings, own: OwnSide) -> CodedIds:
-    people = earlier.people()
-    if people is None:
-        raise _missing(earlier, "people.npy")
-    if not (places_among(people, people_of(own.ids, own.home)) >= 0).any():
-        raise RunError(
-            f"None of the {len(people):,} people of run {settings.run!r} is found in the table of "
-            f"{settings.initiator!r} now. Either it is another table, or {own.home / KEY_FILE}, the key that "
-            "recognises people, was lost or changed. People who were trained on would then count as new, and "
-            f"could be held out. Restore the old file. {ANEW}"
-        )
-    return people
-
-
-def _held(earlier: RunFolder, n_samples: int) -> Bools:
-    held = earlier.held(n_samples)
-    if held is None:
-        raise _missing(earlier, "held.npy")
-    return np.concatenate([np.ones((1, n_samples), dtype=bool), held])
+    files = {f"{name}.npy": storage.array_bytes(values) for name, values in arrays.items()}
+    files |= {f"{turn:06d}.msg": answer for turn, answer in turns.items() if answer is not None}
+    EarlierRun(new.path).write(files | {"facts.json": storage.json_bytes(facts)})
 
 
 def _missing(earlier: RunFolder, name: str) -> RunError:
     return RunError(f"{earlier.path}: {name} is missing. Restore it from a backup. {ANEW}")
 
 
-def _answer(earlier: RunFolder, turn: int) -> bytes:
-    content = earlier.whole_turn(turn)
-    if content is None:
-        raise RunError(f"{earlier.path}: the record of turn {turn} is missing. {ANEW}")
-    return content
+class EarlierRun:
+    """The earlier run, as the folder ``earlier`` of the run that goes on from it has it.
+
+    ::
+
+        facts.json    which run it was, with whom, how it was trained, and whose turns its result is made of
+        people.npy    who took part, as digests of their ids
+        codes.npy     the class codes of those who were trained on
+        aside.npy     which samples were held out
+        held.npy      which samples each agent held
+        000003.msg    the answer to each turn, about all samples
+        still.npy     the samples that the new run begins with: those for which nothing has changed
+        roles.npy     of each sample of the new run: new, trained on before, or held out before
+        goes_on.json  what has changed, and which turns are taken again; written last
+    """
+
+    def __init__(self, run: Path) -> None:
+        self._folder = run / "earlier"
+        self._files = FileDigests(self._folder)
+
+    @classmethod
+    def of(cls, run: OpenRun) -> EarlierRun | None:
+        """Return the run from which this one goes on; None where there is none."""
+        earlier = cls(run.folder.path)
+        return earlier if (earlier._folder / "facts.json").exists() else None
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = self._json("facts.json")
+        return facts
+
+    @property
+    def name(self) -> str:
+        return str(self.facts["run"])
+
+    @property
+    def agents(self) -> list[str]:
+        """Who took part, the initiator first."""
+        return list(self.facts["agents"])
+
+    @cached_property
+    def people(self) -> CodedIds:
+        return self._array("people.npy")
+
+    @cached_property
+    def codes(self) -> Codes:
+        return self._array("codes.npy")
+
+    @cached_property
+    def aside(self) -> Bools:
+        return self._array("aside.npy")
+
+    @property
+    def still(self) -> Bools:
+        return self._array("still.npy")
+
+    @property
+    def roles(self) -> Codes | None:
+        """What each sample of the new run was before; None until the samples are matched."""
+        return self._array("roles.npy") if (self._folder / "roles.npy").exists() else None
+
+    def turns_of(self, agent: str) -> dict[int, int]:
+        """Return the turns of an agent that the result is made of, by their rounds."""
+        return {made["round"]: made["turn"] for made in self.facts["contributions"] if made["agent"] == agent}
+
+    def held_by(self, agent: str) -> Bools:
+        held: Bools = self._array("held.npy")[self.agents.index(agent)]
+        return held
+
+    def turn(self, number: int) -> m.TurnTaken:
+        """Return the answer to a turn, about all samples."""
+        reply = decode(self._files.read(self._folder / f"{number:06d}.msg"))
+        assert isinstance(reply, m.TurnTaken)
+        return reply
+
+    def goes_on(self) -> dict[str, Any] | None:
+        """Return what has changed and which turns are taken again, once that is settled."""
+        return self._json("goes_on.json") if (self._folder / "goes_on.json").exists() else None
+
+    def write(self, files: Mapping[str, bytes]) -> None:
+        self._files.write({self._folder / name: content for name, content in files.items()})
+
+    def _json(self, name: str) -> Any:
+        return storage.json_of(self._files.read(self._folder / name), self._folder / name)
+
+    def _array(self, name: str) -> NDArray[Any]:
+        return np.asarray(storage.array_of(self._files.read(self._folder / name), self._folder / name))
+
+
+# -- who takes part
+
+
+class EarlierPeople(NamedTuple):
+    """Some of the initiator's rows, and what they were in the earlier run."""
+
+    earlier: EarlierRun
+    rows: Rows
+    places: NDArray[np.intp]  # the position of each among the samples of the earlier run; -1 for new people
+    same: Bools  # for whom nothing has changed: neither the label, nor whether they are held out
+
+    @classmethod
+    def of(cls, run: OpenRun, labelled: Rows) -> EarlierPeople | None:
+        """Return the labelled rows, those with no change first, in their earlier order; None if no run went before.
+
+        Labels of people who were held out are not compared: a helper that hears of a change would learn of the label.
+        """
+        earlier = EarlierRun.of(run)
+        if earlier is None:
+            return None
+        places = places_among(people_of(run.ids_at(labelled), run.holdings.home), earlier.people)
+        codes = np.asarray(run.folder.permutation())[run.table.labels[labelled]]
+        there = places >= 0
+        held_out = there & earlier.aside[places]
+        before = np.full(len(earlier.aside), -1)
+        before[~earlier.aside] = earlier.codes
+        same = there & ~held_out & (before[places] == codes)
+        if run.settings.plan.holdout is not None:
+            same |= held_out
+        first = np.flatnonzero(same)
+        order = np.concatenate([first[np.argsort(places[first])], np.flatnonzero(~same)])
+        return cls(earlier, labelled[order], places[order], same[order])
+
+    def kept(self, kept: Bools) -> EarlierPeople:
+        """Return only the rows that take part."""
+        return EarlierPeople(self.earlier, self.rows[kept], self.places[kept], self.same[kept])
+
+    @property
+    def roles(self) -> Codes:
+        """What each of them was in the earlier run: new, trained on or held out."""
+        held_out = self.earlier.aside[self.places]
+        return np.where(self.places < 0, NEW, np.where(held_out, HELD_OUT, TRAINED_ON))
+
+    def write(self) -> None:
+        """Write with which earlier samples the run begins, and what each of its own samples was before."""
+        still = np.zeros(len(self.earlier.aside), dtype=bool)
+        still[self.places[self.same]] = True
+        self.earlier.write({"still.npy": storage.array_bytes(still), "roles.npy": storage.array_bytes(self.roles)})
+
+
+def roles_of(run: OpenRun) -> Codes | None:
+    """Return what each sample of a run was in the earlier run; None in a run that goes on from no other."""
+    earlier = EarlierRun.of(run)
+    return None if earlier is None else earlier.roles
+
+
+# -- which turns are taken again
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which turns of an earlier run are taken again.
+
+    ``rounds`` has the agents that take a turn in each of the rounds that are taken again: first those that take a turn
+    again, in their earlier order, then those that have none to take again, and take fresh ones. ``again`` has, for each
+    agent and each round, the turn of the earlier run.
+    """
+
+    rounds: Sequence[Sequence[str]] = ()
+    again: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, earlier: EarlierRun, agents: Sequence[str], recalled: Mapping[str, Sequence[int]]) -> Schedule:
+        """Return the schedule of a run in which these agents take turns; ``recalled`` has the turns that they kept."""
+        again = {
+            name: {round: turn for round, turn in earlier.turns_of(name).items() if turn in recalled.get(name, ())}
+            for name in agents
+        }
+        fresh = [name for name in agents if not again[name]]
+        last = max((round for turns in again.values() for round in turns), default=0)
+        rounds = []
+        for number in range(1, last + 1):
+            taken = sorted((turns[number], name) for name, turns in again.items() if number in turns)
+            rounds.append([name for _, name in taken] + fresh)
+        return cls(rounds, again)
+
+
+def schedule_of(run: OpenRun) -> Schedule:
+    """Return which turns are taken again. The first time, ask the agents, and log what has changed."""
+    earlier = EarlierRun.of(run)
+    if earlier is None:
+        return Schedule()
+    known = earlier.goes_on()
+    if known is not None:  # keys of JSON are texts
+        again = {name: {int(round): turn for round, turn in turns.items()} for name, turns in known["again"].items()}
+        return Schedule(known["rounds"], again)
+    asked = {name: _recalled(run, earlier, name) for name in run.agents}
+    replies = {name: reply for name, reply in asked.items() if reply is not None}
+    schedule = Schedule.of(earlier, run.settings.turn_takers, {name: each.turns for name, each in replies.items()})
+    changes = _changes(run, earlier, replies)
+    if run.settings.places.get(REQUIRE) and changes.anew:
+        name, why = next(iter(changes.anew.items()))
+        raise RunError(
+            f"Agent {name!r} cannot take its turns of run {changes.earlier!r} again: {why}. Correct this and go on, "
+            "or start without --require-kept: it then takes its turns anew."
+        )
+    turns = {name: {str(round): turn for round, turn in turns.items()} for name, turns in schedule.again.items()}
+    facts = {"rounds": schedule.rounds, "again": turns, "changes": asdict(changes)}
+    earlier.write({"goes_on.json": storage.json_bytes(facts)})
+    run.log.append(changes)
+    return schedule
+
+
+def _recalled(run: OpenRun, earlier: EarlierRun, agent: str) -> m.Recalled | None:
+    """Ask an agent for its turns of the earlier run; None where it has none, or is gone."""
+    if agent not in earlier.agents or agent in run.folder.left():
+        return None
+    turns = sorted(earlier.turns_of(agent).values())
+    if not turns:
+        return None
+    request = m.Recall(run=run.name, earlier=earlier.name, still=pack_bits(earlier.still), turns=turns)
+    try:
+        reply = run.agents[agent].ask_any(request).message
+    except UnreachableError as error:
+        if not run.may_leave(agent):
+            raise
+        run.folder.leave(agent, run.folder.n_turns + 1, str(error))
+        return None
+    if isinstance(reply, m.Recalled) and set(reply.turns) <= set(turns):
+        return reply
+    why = reply.text if isinstance(reply, m.Problem) else f"it answered {type(reply).__name__}"
+    return m.Recalled(run=run.name, turns=[], why=why, table_changed=True)
+
+
+def _changes(run: OpenRun, earlier: EarlierRun, replies: Mapping[str, m.Recalled]) -> RunGoesOn:
+    """Return what has changed since the earlier run."""
+    roles, still, now = earlier.roles, earlier.still, run.settings.plan.of_runs()
+    assert roles is not None
+    before: dict[str, Any] = earlier.facts["settings"]
+    same_label = int(np.count_nonzero(still & ~earlier.aside))  # of those who were trained on
+    return RunGoesOn(
+        earlier=earlier.name,
+        n_same=int(np.count_nonzero(still)),
+        n_new=int(np.count_nonzero(roles == NEW)),
+        n_gone=len(still) - int(np.count_nonzero(roles != NEW)),
+        n_relabelled=int(np.count_nonzero(roles == TRAINED_ON)) - same_label,
+        new_agents=[name for name in run.settings.agents if name not in earlier.agents],
+        lost_agents=[name for name in earlier.agents if name not in run.settings.agents],
+        again={name: len(reply.turns) for name, reply in replies.items() if reply.turns},
+        anew={name: reply.why for name, reply in replies.items() if not reply.turns},
+        changed_tables=[name for name, reply in replies.items() if reply.turns and reply.table_changed],
+        settings={key: f"was {before.get(key)}, is {now[key]}" for key in now if before.get(key) != now[key]},
+    )
+
+
+class TurnAgain(NamedTuple):
+    """What the initiator knows of a turn before it is taken again."""
+
+    number: int  # in the earlier run
+    known: KnownBefore
+    earlier: EarlierRun
+
+    def whole(self, part: m.TurnTaken) -> m.TurnTaken:
+        """Return the answer about all samples, from the part that was sent."""
+        return self.known.whole(part, self.earlier.turn(self.number))
+
+
+def turns_again(run: OpenRun, made: SetUp, schedule: Schedule, n_samples: int) -> dict[str, dict[int, TurnAgain]]:
+    """Return, for each agent and round, what the initiator knows about the turn that is taken again."""
+    found: dict[str, dict[int, TurnAgain]] = {name: {} for name in run.settings.agents}
+    earlier, masks = EarlierRun.of(run), run.folder.held(n_samples)
+    if earlier is None:
+        return found
+    assert masks is not None
+    held = dict(zip(run.settings.agents, [np.ones(n_samples, dtype=bool), *masks], strict=True))
+    aside = np.zeros(n_samples, dtype=bool)
+    aside[[] if made.aside is None else made.aside] = True
+    for name, turns in schedule.again.items():
+        if turns:
+            then = RunSamples(earlier.codes, earlier.aside, earlier.held_by(name))
+            now = RunSamples(made.codes[name], aside, held[name])
+            known = KnownBefore.of(earlier.still, then, now, made.methods[name], len(run.settings.classes))
+            found[name] = {round: TurnAgain(number, known, earlier) for round, number in turns.items()}
+    return found

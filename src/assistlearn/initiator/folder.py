@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -28,10 +28,10 @@ from assistlearn.storage.files import DIGESTS, REMEDY, FileDigests, digest_of, r
 from assistlearn.storage.locks import take, taken_alone
 from assistlearn.types import Bools, Codes, Floats
 
-# The lock of a run's folder: a command that trains or forgets has the folder alone; commands that predict share it.
+# -- the lock: a command that trains or forgets has a run's folder alone; commands that predict share it
 #
-# The lock is the operating system's, on the file ``lock`` in the folder. It ends with the process that has it, however
-# that ends. The file names that process, for error messages. It stays behind, and means nothing by itself.
+# The lock is the operating system's, on a file in the folder. It ends with the process that has it, however that ends.
+# The file names that process, for error messages. It stays behind, and means nothing by itself.
 
 
 NAME = "lock"
@@ -39,15 +39,7 @@ NAME = "lock"
 
 @contextmanager
 def locked(folder: Path, *, alone: bool) -> Iterator[None]:
-    """Lock a folder, which must exist, during a ``with`` block; raise ``RunError`` if another process has it.
-
-    Parameters
-    ----------
-    folder : path
-        The folder of a run.
-    alone : bool
-        Whether no other process may use it meanwhile; otherwise others may share it.
-    """
+    """Lock a folder, which must exist, during a ``with`` block; raise ``RunError`` if another process has it."""
     try:
         file = io.TextIOWrapper(appending(folder / NAME), encoding="utf-8", write_through=True)
     except OSError:
@@ -104,9 +96,7 @@ def _lives(pid: int) -> bool:
     return True
 
 
-# The folder of a run at the initiator: settings, turns, events and the result; enough to resume after a crash.
-#
-# ::
+# -- what lies in the folder
 #
 #     settings.json         what was agreed on: agents, method, rounds, seed, classes, how samples are matched
 #     secret.json           the secret permutation of the class codes, and what decides who is held out (never sent)
@@ -184,17 +174,31 @@ NAMES = ("turns", "whole", "earlier", ALONE, OPENED, *FILES)
 
 
 class RunFolder:
-    """The folder of one run at the initiator.
-
-    Parameters
-    ----------
-    path : path
-        The folder.
-    """
+    """The folder of one run at the initiator. What is read is None where it is not there yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._files = FileDigests(path)
+
+    # -- files with a digest each
+
+    def _write(self, files: Mapping[str, bytes]) -> None:
+        """Write files: when this returns, a crash no longer loses them."""
+        self._files.write({self.path / name: content for name, content in files.items()})
+
+    def _read(self, name: str) -> bytes | None:
+        path = self.path / name
+        return self._files.read(path) if path.exists() else None
+
+    def _json(self, name: str) -> Any:
+        content = self._read(name)
+        return None if content is None else storage.json_of(content, self.path / name)
+
+    def _array(self, name: str) -> NDArray[Any] | None:
+        content = self._read(name)
+        return None if content is None else storage.array_of(content, self.path / name)
+
+    # -- the settings, and what stays secret
 
     @property
     def exists(self) -> bool:
@@ -202,9 +206,7 @@ class RunFolder:
         return (self.path / "settings.json").exists()
 
     def write_settings(self, settings: RunSettings, permutation: list[int], holdout_words: Sequence[int] = ()) -> None:
-        """Write the run's settings, and its secret."""
-        secret = {"permutation": permutation, "holdout": [*holdout_words]}
-        self._files.write({self.path / "secret.json": storage.json_bytes(secret)})
+        self._write({"secret.json": storage.json_bytes({"permutation": permutation, "holdout": [*holdout_words]})})
         self._write_settings(settings.to_dict())
 
     def move(self, files: Mapping[str, str], kits: Mapping[str, str]) -> None:
@@ -217,28 +219,26 @@ class RunFolder:
             self._write_settings(facts)
 
     def _write_settings(self, facts: dict[str, Any]) -> None:
-        content = storage.json_bytes(with_beside(facts, self.path))
-        self._files.write({self.path / "settings.json": content})
+        self._write({"settings.json": storage.json_bytes(with_beside(facts, self.path))})
 
     def settings(self) -> RunSettings:
-        """Return the run's settings."""
-        path = self.path / "settings.json"
-        if not path.exists():
+        path, facts = self.path / "settings.json", self._json("settings.json")
+        if facts is None:
             raise RunError(f"{self.path} holds no run: {path.name} is missing. Name the folder of a run.")
-        facts = storage.json_of(self._files.read(path), path)
         return RunSettings.from_dict(located(facts, self.path), str(path))
+
+    def _secret(self, key: str) -> list[int]:
+        path = self.path / "secret.json"
+        numbers: list[int] = storage.json_of(self._files.read(path), path)[key]
+        return numbers
 
     def holdout_words(self) -> list[int]:
         """Return the secret numbers from which the hold-out samples are drawn."""
-        path = self.path / "secret.json"
-        words: list[int] = storage.json_of(self._files.read(path), path)["holdout"]
-        return words
+        return self._secret("holdout")
 
     def permutation(self) -> list[int]:
         """Return the secret permutation: the code that stands for each class."""
-        path = self.path / "secret.json"
-        codes: list[int] = storage.json_of(self._files.read(path), path)["permutation"]
-        return codes
+        return self._secret("permutation")
 
     def remove(self) -> list[str]:
         """Remove the run; files that it has not written stay. Return what could not be removed, in words."""
@@ -249,45 +249,16 @@ class RunFolder:
                 self.path.unlink()
         return kept
 
+    # -- the samples
+
     def write_samples(self, rows: NDArray[Any], held: Bools) -> None:
         """Write which rows take part, and which of them each helper holds; from now on the samples are settled."""
         arrays = {"held.npy": np.packbits(held, axis=1), "samples.npy": rows}
-        self._files.write({self.path / name: storage.array_bytes(values) for name, values in arrays.items()})
+        self._write({name: storage.array_bytes(values) for name, values in arrays.items()})
 
     def samples(self) -> NDArray[Any] | None:
-        """Return which rows take part, if that is settled."""
-        path = self.path / "samples.npy"
-        return storage.array_of(self._files.read(path), path) if path.exists() else None
-
-    def write_people(self, people: NDArray[Any]) -> None:
-        """Write digests of the ids of those who take part."""
-        self._files.write({self.path / "people.npy": storage.array_bytes(people)})
-
-    def people(self) -> NDArray[Any] | None:
-        """Return digests of the ids of those who take part; None before that is settled."""
-        path = self.path / "people.npy"
-        return storage.array_of(self._files.read(path), path) if path.exists() else None
-
-    def write_labels(self, noted: dict[str, Any]) -> None:
-        """Keep which entry in the ledger of told labels is this run's."""
-        self._files.write({self.path / LABELS: storage.json_bytes(noted)})
-
-    def labels(self) -> dict[str, Any] | None:
-        """Return which entry in the ledger of told labels is this run's; None where no label was told."""
-        path = self.path / LABELS
-        if not path.exists() and not self._files.noted(path):
-            return None
-        noted: dict[str, Any] = storage.json_of(self._files.read(path), path)
-        return noted
-
-    def write_told(self, codes: Codes) -> None:
-        """Write the class codes that helpers are told in place of the true ones."""
-        self._files.write({self.path / "told.npy": storage.array_bytes(codes)})
-
-    def told(self) -> Codes | None:
-        """Return the class codes that helpers are told, if they are written."""
-        path = self.path / "told.npy"
-        return storage.array_of(self._files.read(path), path) if path.exists() else None
+        """Return which of the initiator's rows take part."""
+        return self._array("samples.npy")
 
     def held(self, n_samples: int) -> Bools | None:
         """Return which samples each helper holds, a row for each; None before the samples are settled."""
@@ -297,67 +268,86 @@ class RunFolder:
         bits = storage.array_of(self._files.read(path), path)
         return np.unpackbits(bits, axis=1, count=n_samples).astype(bool)
 
+    def write_people(self, people: NDArray[Any]) -> None:
+        """Write digests of the ids of those who take part."""
+        self._write({"people.npy": storage.array_bytes(people)})
+
+    def people(self) -> NDArray[Any] | None:
+        return self._array("people.npy")
+
+    def write_told(self, codes: Codes) -> None:
+        """Write the class codes that helpers are told in place of the true ones."""
+        self._write({"told.npy": storage.array_bytes(codes)})
+
+    def told(self) -> Codes | None:
+        return self._array("told.npy")
+
+    def write_labels(self, noted: dict[str, Any]) -> None:
+        """Keep which entry in the label ledger is this run's."""
+        self._write({LABELS: storage.json_bytes(noted)})
+
+    def labels(self) -> dict[str, Any] | None:
+        """Return which entry in the label ledger is this run's; None where no label was told."""
+        path = self.path / LABELS
+        if not path.exists() and not self._files.noted(path):
+            return None
+        noted: dict[str, Any] = storage.json_of(self._files.read(path), path)
+        return noted
+
+    # -- the turns
+
     def write_turn(self, number: int, reply: bytes) -> None:
-        """Keep the answer to a turn: when this returns, a crash no longer loses it."""
-        self._files.write({self.path / "turns" / f"{number:06d}.msg": reply})
+        self._write({f"turns/{number:06d}.msg": reply})
 
     def turn(self, number: int) -> bytes | None:
-        """Return the answer to a turn, if it was taken."""
-        path = self.path / "turns" / f"{number:06d}.msg"
-        return self._files.read(path) if path.exists() else None
+        """Return the answer to a turn, as it came."""
+        return self._read(f"turns/{number:06d}.msg")
 
     def write_whole_turn(self, number: int, reply: bytes) -> None:
         """Keep the answer about all samples, to a turn that was taken again: only its new part was sent."""
-        self._files.write({self.path / "whole" / f"{number:06d}.msg": reply})
+        self._write({f"whole/{number:06d}.msg": reply})
 
     def whole_turn(self, number: int) -> bytes | None:
-        """Return the answer to a turn about all samples, if it was taken."""
-        path = self.path / "whole" / f"{number:06d}.msg"
-        return self._files.read(path) if path.exists() else self.turn(number)
+        """Return the answer to a turn about all samples."""
+        whole = self._read(f"whole/{number:06d}.msg")
+        return self.turn(number) if whole is None else whole
 
     @property
     def n_turns(self) -> int:
-        """How many turns are done."""
         return len(list((self.path / "turns").glob("*.msg")))
 
     def leave(self, agent: str, turn: int, reason: str, doubted: bool = False) -> None:
         """Remember that the run goes on without an agent from this turn on: it was gone, or is not believed."""
         known = {"turn": turn, "reason": reason} | ({"doubted": True} if doubted else {})
-        path = self.path / "left.json"
-        self._files.write({path: storage.json_bytes(self.left() | {agent: known})})
+        self._write({"left.json": storage.json_bytes(self.left() | {agent: known})})
 
     def left(self) -> dict[str, Any]:
         """Return the agents that the run went on without: from which turn on, and why."""
-        path = self.path / "left.json"
-        left: dict[str, Any] = storage.json_of(self._files.read(path), path) if path.exists() else {}
+        left: dict[str, Any] = self._json("left.json") or {}
         return left
+
+    # -- events, and the result
 
     @property
     def events(self) -> Path:
-        """Where the log of the run's events is."""
         return self.path / "events.jsonl"
 
     def log(self) -> EventLog:
-        """Return the log, to append to."""
         return EventLog(self.events)
 
     def write_combination(self, content: bytes) -> None:
-        """Keep the learned combination."""
-        self._files.write({self.path / "combination.bin": content})
+        self._write({"combination.bin": content})
 
     def combination(self) -> bytes | None:
         """Return the learned combination, as bytes; None where votes are added up."""
-        path = self.path / "combination.bin"
-        return self._files.read(path) if path.exists() else None
+        return self._read("combination.bin")
 
     def write_votes_in_training(self, votes: NDArray[Any]) -> None:
         """Keep the agents' honest votes on training samples, in the order of the agents."""
-        self._files.write({self.path / "votes.npy": storage.array_bytes(votes)})
+        self._write({"votes.npy": storage.array_bytes(votes)})
 
     def votes_in_training(self) -> NDArray[Any] | None:
-        """Return the agents' honest votes on training samples; None where there are none."""
-        path = self.path / "votes.npy"
-        return storage.array_of(self._files.read(path), path) if path.exists() else None
+        return self._array("votes.npy")
 
     @property
     def votes_heard(self) -> Path:
@@ -368,7 +358,7 @@ class RunFolder:
         """Write the result, with what was agreed and the digests of the files it rests on. The run is then finished."""
         rests_on = {path.relative_to(self.path).as_posix(): digest_of(self._files.read(path)) for path in self._basis()}
         facts = result | {AGREED: self.settings().agreed(), RESTS_ON: rests_on}
-        self._files.write({self.path / "result.json": storage.json_bytes(facts)})
+        self._write({"result.json": storage.json_bytes(facts)})
 
     def _basis(self) -> list[Path]:
         """Return the files that a result rests on, and that do not change after it."""
@@ -405,10 +395,7 @@ class RunFolder:
 
     def result(self) -> dict[str, Any] | None:
         """Return the result, if the run is finished."""
-        path = self.path / "result.json"
-        if not path.exists():
-            return None
-        result: dict[str, Any] = storage.json_of(self._files.read(path), path)
+        result: dict[str, Any] | None = self._json("result.json")
         return result
 
     @property
@@ -422,7 +409,7 @@ class RunFolder:
 
         When this returns, a crash no longer loses them, and nobody is asked again.
         """
-        self._files.write({self.path / OPENED / f"{number:06d}.npy": storage.array_bytes(losses)})
+        self._write({f"{OPENED}/{number:06d}.npy": storage.array_bytes(losses)})
 
     def opened(self) -> list[Floats]:
         """Return the losses on the blocks of samples that a pilot has opened so far."""
@@ -431,90 +418,45 @@ class RunFolder:
 
     def write_worth(self, worth: dict[str, Any]) -> None:
         """Write the answer of a pilot; from now on it is finished."""
-        self._files.write({self.path / "worth.json": storage.json_bytes(worth)})
+        self._write({"worth.json": storage.json_bytes(worth)})
 
     def worth(self) -> dict[str, Any] | None:
         """Return the answer of a pilot, if it is finished."""
-        path = self.path / "worth.json"
-        worth: dict[str, Any] | None = storage.json_of(self._files.read(path), path) if path.exists() else None
+        worth: dict[str, Any] | None = self._json("worth.json")
         return worth
 
 
-# The folder of a finished run, for repeated predictions: each file is read only once.
-
-
 class FinishedFolder(RunFolder):
-    """The folder of a finished run. Nobody can change it, because the process that has opened it has locked it.
+    """The folder of a finished run, for repeated predictions: each file is read only once.
 
-    Parameters
-    ----------
-    path : path
-        The folder.
+    Nobody can change it, because the process that has opened it has locked it.
     """
 
-    def permutation(self) -> list[int]:
-        """Return the secret permutation: the code that stands for each class."""
-        return self._permutation
-
-    def combination(self) -> bytes | None:
-        """Return the learned combination, as bytes; None where votes are added up."""
-        return self._combination
-
-    def result(self) -> dict[str, Any] | None:
-        """Return the result, if the run is finished."""
-        return self._result
-
-    def left(self) -> dict[str, Any]:
-        """Return the agents that the run went on without: from which turn on, and why."""
-        return self._left
-
-    def check_whole(self) -> None:
-        """Raise ``RunError`` if the folder is not what the result was made of."""
-        return self._whole
-
-    @cached_property
-    def _whole(self) -> None:
-        super().check_whole()
-
-    @cached_property
-    def _permutation(self) -> list[int]:
-        return super().permutation()
-
-    @cached_property
-    def _combination(self) -> bytes | None:
-        return super().combination()
-
-    @cached_property
-    def _result(self) -> dict[str, Any] | None:
-        return super().result()
-
-    @cached_property
-    def _left(self) -> dict[str, Any]:
-        return super().left()
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        for read_once in ("permutation", "combination", "result", "left", "check_whole"):
+            setattr(self, read_once, cache(getattr(self, read_once)))
 
 
-# What the agents of a run have released to each other about samples, according to the initiator's folder.
+# -- what the agents of a run have released to each other about samples
 
 
 def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
-    """Return what each agent has released, by kind.
+    """Return what each agent has released, by kind, in a run that need not be finished.
 
     The initiator releases the labels and, where helpers hear of its models, its own rewards or scores.
-
-    Parameters
-    ----------
-    folder : RunFolder
-        The folder of the run, finished or not.
     """
     settings = folder.settings()
     n_classes = len(settings.classes)
+    # where all agents boost alone, the answers of the initiator's own go nowhere
+    hears_own = settings.plan.make_method().shares_state
     owner = {told.event.turn: told.event.agent for told in read(folder.events) if isinstance(told.event, TurnFinished)}
     released: dict[str, list[ReleasedBits]] = {name: [] for name in settings.agents}
     released[settings.initiator] += _labels(folder)
     for turn, agent in sorted(owner.items()):
         content = folder.turn(turn)
         reply = None if content is None else decode(content)
-        if isinstance(reply, m.TurnTaken) and _leaves(agent, settings):
+        if isinstance(reply, m.TurnTaken) and (agent != settings.initiator or hears_own):
             answer = replace(reply, holdout=None) if agent == settings.initiator else reply
             released[agent] += releases_in(answer, n_classes)
     for agent in settings.helpers:
@@ -541,11 +483,6 @@ def refuse_incomplete(folder: RunFolder) -> None:
             f"{folder.path / 'turns'}: the answer to turn {lost[0]} is missing ({len(lost)} in all), so not all that "
             "was released can be counted. Restore it from a backup."
         )
-
-
-def _leaves(agent: str, settings: RunSettings) -> bool:
-    """Return whether an agent's answer goes to others; the initiator's own does not where all agents boost alone."""
-    return agent != settings.initiator or settings.plan.make_method().shares_state
 
 
 def _labels(folder: RunFolder) -> Iterator[ReleasedBits]:

@@ -18,15 +18,6 @@ from assistlearn.alignment.ids import CodedIds, digests
 from assistlearn.errors import RunError
 from assistlearn.storage import private_folder
 
-# The secret order of the classes: which code stands for which class in the messages of a run.
-#
-# A learner's sums, its ties and the folds it is scored on depend on the order of the class codes. If the order were
-# random, the result would be, too: for two classes, a logistic regression differs in the last digit. The order
-# therefore follows from the initiator's table, the seed, and a key that the initiator draws once and keeps to itself.
-# The same run again has the same order. A helper knows the seed and may guess the table, but cannot know the order
-# without the key. The same order twice tells a helper nothing new, since the labels behind it are the same, too.
-
-
 KEY_FILE = "class-order.key"
 """The name of the file in the folder where the initiator keeps its models."""
 
@@ -37,18 +28,13 @@ KEY_BYTES = 32
 
 
 def secret_order(key: bytes, fingerprint: str, seed: int, n_classes: int) -> list[int]:
-    """Return the code that stands for each class.
+    """Return the code that stands for each class in the messages of a run.
 
-    Parameters
-    ----------
-    key : bytes
-        The initiator's own key, see :func:`own_key`.
-    fingerprint : str
-        The fingerprint of the initiator's table, labels included: another table has another order.
-    seed : int
-        The seed of the run.
-    n_classes : int
-        How many classes there are.
+    A learner's sums, its ties and the folds it is scored on depend on the order of the class codes. If the order were
+    random, the result would be, too. It therefore follows from the fingerprint of the initiator's table, labels
+    included, the seed, and a key that the initiator draws once and keeps to itself. The same run again has the same
+    order. A helper knows the seed and may guess the table, but cannot know the order without the key. The same order
+    twice tells a helper nothing new, since the labels behind it are the same, too.
 
     Examples
     --------
@@ -127,19 +113,8 @@ def _draw(path: Path) -> None:
         fresh.unlink(missing_ok=True)
 
 
-# Who took part in a run: digests of ids, under a key that stays with the initiator. Later runs compare them.
-
-
 def people_of(ids: Ids, home: Path) -> CodedIds:
-    """Return a digest of each id, one in each row; the same in all runs of this initiator.
-
-    Parameters
-    ----------
-    ids : Ids
-        The ids of the samples.
-    home : path
-        Where the initiator keeps its models, and the key.
-    """
+    """Return a digest of each id, one in each row: later runs of this initiator know people again by these."""
     return digests(ids, own_key(home))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -14,7 +15,7 @@ from assistlearn.core.ignorance import LARGEST
 from assistlearn.errors import AgentGoneError, DoubtedError, ProtocolError, RefusedError, RunError, UnreachableError
 from assistlearn.initiator.continuing import TurnAgain
 from assistlearn.initiator.folder import RunFolder
-from assistlearn.initiator.run import Correspondent, OpenRun
+from assistlearn.initiator.run import Connection, OpenRun
 from assistlearn.initiator.setup import SetUp
 from assistlearn.methods.method import ABSTAINS, TOLERANCE, HoldoutAnswer, Method, Standpoint, check_verdict
 from assistlearn.protocol import Encoded
@@ -25,14 +26,18 @@ from assistlearn.session.holdout import Doubt, doubt_of
 from assistlearn.storage.files import REMEDY, digest_of
 from assistlearn.types import Bools, Codes
 
-# The initiator's check of an answer to a turn: it computes itself what a helper can have said.
+Check: TypeAlias = Callable[[Turn, Answer], None]
+"""Raises ``ProtocolError`` for an answer that does not fit what is known of the agent."""
 
 
-def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable[[Turn, Answer], None]]:
+# -- what an agent can have said: the initiator computes it itself
+
+
+def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Check]:
     """Return the check of each agent's answers in a run of ``n_samples`` samples; the initiator's own are believed."""
     masks = run.folder.held(n_samples)
     assert masks is not None
-    checks: dict[str, Callable[[Turn, Answer], None]] = {run.settings.initiator: lambda turn, answer: None}
+    checks: dict[str, Check] = {run.settings.initiator: lambda turn, answer: None}
     trusting = run.settings.plan.honest_reward == "auto"  # what helpers are told
     for place, name in enumerate(run.settings.helpers):
         training = masks[place] if made.training is None else masks[place][made.training]
@@ -61,98 +66,68 @@ class TurnCheck:
     """Refuses an answer whose model weight, mean reward or votes do not follow from what came with it.
 
     Within a tolerance, the number that was sent is the one that counts: machines round differently, and every agent
-    must compute with the same one.
-
-    Attributes
-    ----------
-    method : Method
-        How models are judged.
-    state : RunState
-        The initiator's own state of the run. When an answer is checked, it is the state before that turn. An agent that
-        takes its turn apart knows only the state before the first turn.
-    seen : Standpoint
-        What is known of the helper: which training samples it holds, and whether it may cut its model weight.
-    holdout_held : ndarray of bool, optional
-        Which hold-out samples it holds; None where nothing is held out.
+    must compute with the same one. ``state`` is the initiator's own, before the turn that is checked; an agent that
+    takes its turn apart knows only the state before the first turn.
     """
 
     method: Method
     state: RunState
-    seen: Standpoint
-    holdout_held: Bools | None = None
+    seen: Standpoint  # which training samples the helper holds, and whether it may cut its model weight
+    holdout_held: Bools | None = None  # which hold-out samples it holds; None where nothing is held out
 
     def __call__(self, turn: Turn, answer: Answer) -> None:
-        """Raise ``ProtocolError`` for an answer that is not possible."""
-        self._check_silence(answer.reward)
         _, loudest = self.method.vote_range(self.state.n_classes)
-        if isinstance(answer.reward, SoftReward):
-            _check_loudness(answer.reward, loudest, "a reward")
+        _refuse_claims(answer.reward, self.seen.held, "training samples")
+        _refuse_loud(answer.reward, loudest, "a reward")
         state = self.state.beginning() if turn.apart else self.state
         check_verdict(self.method, state, answer.reward, answer.verdict, self.seen)
         if answer.holdout is not None:
-            self._check_holdout(answer.holdout, loudest)
-
-    def _check_silence(self, reward: Reward) -> None:
-        held = self.seen.held
-        if held is None:
-            return
-        said = _says_something(reward) if isinstance(reward, SoftReward) else ~reward
-        _refuse_claims(said & ~held, "training samples")
-
-    def _check_holdout(self, answer: HoldoutAnswer, loudest: float) -> None:
-        if isinstance(answer, SoftReward):
-            _check_loudness(answer, loudest, "an answer for a hold-out sample")
-        if self.holdout_held is None:
-            return
-        said = _says_something(answer) if isinstance(answer, SoftReward) else answer != ABSTAINS
-        _refuse_claims(said & ~self.holdout_held, "hold-out samples")
+            _refuse_loud(answer.holdout, loudest, "an answer for a hold-out sample")
+            _refuse_claims(answer.holdout, self.holdout_held, "hold-out samples")
 
 
-def _says_something(reward: SoftReward) -> Bools:
-    said = reward.levels != 0
-    out: Bools = said if said.ndim == 1 else said.any(axis=1)
-    return out
-
-
-def _check_loudness(said: SoftReward, loudest: float, what: str) -> None:
-    most = said.loudest()
-    if most > loudest * (1.0 + TOLERANCE):
-        raise ProtocolError(f"{what} is {most:.6g}; a model can say at most {loudest:.6g}.")
-
-
-def _refuse_claims(claimed: Bools, what: str) -> None:
-    count = int(np.count_nonzero(claimed))
+def _refuse_claims(said: Reward | HoldoutAnswer, held: Bools | None, what: str) -> None:
+    """Refuse an answer that says something of samples that the agent does not hold; None: it holds all."""
+    if held is None:
+        return
+    if isinstance(said, SoftReward):
+        speaks = said.levels != 0
+        claimed = speaks if speaks.ndim == 1 else speaks.any(axis=1)
+    else:  # a bit is true, and a class code is missing, where the agent abstains
+        claimed = ~said if said.dtype == bool else said != ABSTAINS
+    count = int(np.count_nonzero(claimed & ~held))
     if count:
         raise ProtocolError(f"it answers for {count:,} {what} that it does not hold, according to the matching of ids.")
 
 
-# An agent that is reached by messages, as the session sees it.
+def _refuse_loud(said: Reward | HoldoutAnswer, loudest: float, what: str) -> None:
+    """Refuse scores above what a model can say."""
+    if isinstance(said, SoftReward) and said.loudest() > loudest * (1.0 + TOLERANCE):
+        raise ProtocolError(f"{what} is {said.loudest():.6g}; a model can say at most {loudest:.6g}.")
+
+
+# -- the agent as the session sees it
 
 
 @dataclass(frozen=True)
 class ToldTask:
-    """What the agents were told of the samples: the labels of those to train on, the classes, how many are held out."""
+    """What an agent was told of the samples."""
 
-    codes: Codes
+    codes: Codes  # of those to train on
     n_classes: int
     n_holdout: int = 0
 
-    @property
-    def n_samples(self) -> int:
-        """How many samples are trained on."""
-        return len(self.codes)
-
 
 class RemoteParticipant:
-    """An agent that is asked through a correspondent.
+    """An agent that is asked over a connection.
 
     This object keeps the news that the agent has not heard yet, and sends them with its next turn. An agent that has
     lost what it knew is sent all news since then, with their rewards from the run's folder.
 
     Parameters
     ----------
-    correspondent : Correspondent
-        The way to the agent.
+    connection : Connection
+        To the agent.
     run : str
         The run.
     method : Method
@@ -162,23 +137,23 @@ class RemoteParticipant:
     answers : callable, optional
         Returns the answer to a turn that was taken, as it came; None where there is none.
     check : callable, optional
-        Raises ``ProtocolError`` for an answer that does not fit what is known; by default nothing more is known.
+        Refuses an answer that does not fit what is known of the agent; by default nothing more is known.
     again : mapping of int to TurnAgain, optional
         The turns of an earlier run that are taken again, by their rounds.
     """
 
     def __init__(
         self,
-        correspondent: Correspondent,
+        connection: Connection,
         run: str,
         method: Method,
         task: ToldTask,
         answers: Callable[[int], bytes | None] = lambda turn: None,
-        check: Callable[[Turn, Answer], None] = lambda turn, answer: None,
+        check: Check = lambda turn, answer: None,
         again: Mapping[int, TurnAgain] | None = None,
     ) -> None:
-        self.name = correspondent.agent
-        self._correspondent = correspondent
+        self.name = connection.agent
+        self._connection = connection
         self._run = run
         self._method = method
         self._task = task
@@ -187,17 +162,14 @@ class RemoteParticipant:
         self._again = again or {}
         self._since = 0
         self._unheard: list[m.News] = []
-        self._told: list[m.News] = []
+        self._heard: list[m.News] = []
 
     def ask(self, turn: Turn) -> tuple[Answer, bytes]:
-        """Send the agent the news that it has not heard, ask it to take its turn, and check its answer.
-
-        Return the answer, and the bytes of its message.
-        """
-        reply = self._correspondent.ask_any(self._request(turn, self._since, [] if turn.apart else self._unheard))
+        """Send the agent the news that it has not heard; return its answer to the turn, checked, and its bytes."""
+        reply = self._connection.ask_any(self._request(turn, self._since, [] if turn.apart else self._unheard))
         if isinstance(reply.message, m.Problem) and reply.message.kind == "behind":
             known = reply.message.known
-            reply = self._correspondent.ask_any(self._request(turn, known, list(self._news_since(known))))
+            reply = self._connection.ask_any(self._request(turn, known, list(self._news_since(known))))
         if isinstance(reply.message, m.Problem) and reply.message.kind != "sits-out":
             raise RefusedError(reply.message.text)
         return self.replay(turn, reply), reply.content
@@ -209,7 +181,7 @@ class RemoteParticipant:
         """
         taken = reply.message
         if isinstance(taken, m.Problem) and taken.kind == "sits-out":
-            silence = self._method.silence(self._task.n_samples, self._task.n_classes)
+            silence = self._method.silence(len(self._task.codes), self._task.n_classes)
             return Answer(silence, Verdict(0.0, 0.0, False), why=taken.text)
         if not isinstance(taken, m.TurnTaken) or taken.run != self._run or taken.turn != turn.number:
             raise ProtocolError(
@@ -220,7 +192,7 @@ class RemoteParticipant:
         if turn.apart:
             return answer  # it has heard nothing yet
         self._since = turn.number
-        self._told += (msgspec.structs.replace(news, reward=None) for news in self._unheard)
+        self._heard += (msgspec.structs.replace(news, reward=None) for news in self._unheard)
         self._unheard = []
         return answer
 
@@ -280,13 +252,10 @@ class RemoteParticipant:
 
     def _news_since(self, known: int) -> Iterator[m.News]:
         """Yield all news from a turn on, each with its reward, that of the agent's own models included."""
-        for news in (*self._told, *self._unheard):
+        for news in (*self._heard, *self._unheard):
             if news.turn >= known:
-                yield (
-                    news
-                    if news.reward is not None
-                    else msgspec.structs.replace(news, reward=self._reward_of(news.turn))
-                )
+                reward = self._reward_of(news.turn) if news.reward is None else news.reward
+                yield msgspec.structs.replace(news, reward=reward)
 
     def _reward_of(self, turn: int) -> PackedReward:
         """Return the reward of a turn of any agent, on all samples."""
@@ -300,30 +269,16 @@ class RemoteParticipant:
         return taken.reward
 
 
-# A participant whose answers are kept in the run's folder, and taken from there after an interruption.
-
-
 def believed(answer: Answer, round: int) -> str:
-    """Return an empty reason for doubt: every answer is believed."""
     return ""
 
 
 class RecordedParticipant:
     """Asks an agent once for each turn, however often the run is interrupted.
 
-    Parameters
-    ----------
-    participant : RemoteParticipant
-        The agent.
-    folder : RunFolder
-        Where its answers are kept.
-    may_leave : bool
-        Whether the run goes on without it when it cannot be reached.
-    received : collection of str, optional
-        The digests of the agent's answers, as the ledger has them; if there are none, kept answers are not compared.
-    doubt : callable, optional
-        Returns why an answer in a round is not believed, or an empty text if it is believed. The run goes on without
-        an agent that is not believed.
+    ``received`` are the digests of the agent's answers in the ledger; without any, kept answers are not compared.
+    ``doubt`` returns why an answer in a round is not believed, or an empty text. The run goes on without an agent that
+    is not believed, and, with ``may_leave``, without one that cannot be reached.
     """
 
     def __init__(

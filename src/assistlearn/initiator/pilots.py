@@ -16,61 +16,13 @@ from assistlearn.evaluation.terms import Terms
 from assistlearn.events import Event, EventLog, SamplesOpened
 from assistlearn.initiator.alignment import in_order_of_ids
 from assistlearn.initiator.folder import ALONE, RunFolder
-from assistlearn.initiator.prediction import AgentVotes, Prediction, decided, own_votes, predict
-from assistlearn.initiator.run import OpenRun, open_run
+from assistlearn.initiator.prediction import AgentVotes, Prediction, decided, own_votes, predict, voters
+from assistlearn.initiator.run import OpenRun, messages_of, open_run
 from assistlearn.initiator.training import train
-from assistlearn.initiator.votes import voters
 from assistlearn.protocol import MemoryTransport
-from assistlearn.protocol.ledger import entries_of
 from assistlearn.storage import private_folder
 from assistlearn.storage.files import remove_tree
 from assistlearn.types import Codes, Floats
-
-# The initiator alone: the same settings, the same samples and its own columns, without a message to anybody.
-
-
-def alone_on(run: OpenRun, rows: Rows) -> Prediction:
-    """Return what the initiator alone predicts, trained on the samples of a run.
-
-    It has as many turns as all agents of the run have together. Nothing of this training is kept. An initiator that has
-    labels alone predicts the shares of the classes in the run.
-
-    Parameters
-    ----------
-    run : OpenRun
-        The run.
-    rows : ndarray of int
-        The initiator's rows of the samples to predict.
-    """
-    if run.settings.label_only:
-        return decided(run, rows, {})
-    home = run.folder.path / ALONE
-    remove_tree(home)  # left by an earlier try
-    private_folder(home)
-    try:
-        single = _single(run)
-        for _ in train(single):
-            pass
-        return predict(single, single.ids_at(rows), rows)
-    finally:
-        remove_tree(home)
-
-
-def _single(run: OpenRun) -> OpenRun:
-    """Return a run of the initiator's own agent in a folder of its own."""
-    settings = run.settings
-    plan = replace(settings.plan, n_rounds=settings.plan.n_rounds * len(settings.agents))
-    folder = RunFolder(run.folder.path / ALONE)
-    folder.write_settings(replace(settings, agents=[settings.initiator], plan=plan), run.folder.permutation())
-    holdings = replace(run.holdings, home=folder.path / "models")
-    return open_run(folder, holdings, run.table, MemoryTransport({}), EventLog())
-
-
-# A pilot over messages: train on a part of the samples, then open others, a block at a time, until there is an answer.
-#
-# The labels of the samples that are opened never leave the initiator: they are no part of the run that is trained. A
-# helper is asked for its votes on a block only if the answer still needs it.
-
 
 PURPOSE = "a pilot: whether assistance is worth it"
 """What helpers are told where the initiator does not say what a pilot is for."""
@@ -79,12 +31,8 @@ PURPOSE = "a pilot: whether assistance is worth it"
 def pilot(run: OpenRun, terms: Terms) -> Iterator[Event]:
     """Train, open samples and write the answer, from where the pilot was interrupted; yield the events.
 
-    Parameters
-    ----------
-    run : OpenRun
-        The run, with all of the initiator's labels.
-    terms : Terms
-        What is asked of the pilot.
+    The labels of the samples that are opened never leave the initiator: they are no part of the run that is trained. A
+    helper is asked for its votes on a block only if the answer still needs it.
     """
     parted = Parted.of(run, terms)
     if run.folder.result() is None:
@@ -99,22 +47,11 @@ class Parted:
 
     Which samples are which is drawn in the order of their ids, not of the table. Helpers are told the seed. If a table
     were sorted by its labels, they could work out the labels of the samples that they are asked about.
-
-    Attributes
-    ----------
-    run : OpenRun
-        The run, in which all labels but those to train on are hidden.
-    labels : ndarray
-        The label of each of the initiator's rows, as a position in the run's classes.
-    pool : ndarray of int
-        The initiator's rows that may be opened, in the order of opening.
-    n_training : int
-        How many samples are trained on.
     """
 
-    run: OpenRun
-    labels: Codes
-    pool: Rows
+    run: OpenRun  # all labels but those to train on are hidden
+    labels: Codes  # of each of the initiator's rows, as a position in the run's classes
+    pool: Rows  # the rows that may be opened, in the order of opening
     n_training: int
 
     @classmethod
@@ -138,8 +75,8 @@ def _open(parted: Parted, terms: Terms) -> Iterator[Event]:
     """
     run = parted.run
     all_of_them = run.settings.plan.make_method().keeps_labels
-    helpers = voters(run, parted.pool)
-    pool = parted.pool[helpers.kept]
+    helpers, kept = voters(run, parted.pool)
+    pool = parted.pool[kept]
     alone = _losses(alone_on(run, pool), parted.labels[pool], terms)
     own = None if run.settings.label_only else own_votes(run, pool)
     weighing, opened = Weighing(terms, run.settings.helpers), run.folder.opened()
@@ -147,7 +84,7 @@ def _open(parted: Parted, terms: Terms) -> Iterator[Event]:
         weighing.hear(block)
     while weighing.n_opened < len(pool) and (all_of_them or not weighing.answered):
         start, stop = weighing.n_opened, min(weighing.n_opened + terms.block, len(pool))
-        votes = {each.helper: each.ask(start, stop) for each in helpers.agents}
+        votes = {each.helper: each.ask(start, stop) for each in helpers}
         if own is not None:
             mine = AgentVotes(own.known[start:stop], own.scores[start:stop], own.weight)
             votes = {run.settings.initiator: mine} | votes
@@ -159,7 +96,10 @@ def _open(parted: Parted, terms: Terms) -> Iterator[Event]:
         event = SamplesOpened(look.n_opened, len(pool), look.estimate, look.lower, look.upper)
         run.log.append(event)
         yield event
-    worth = weighing.worth(parted.n_training, len(pool), _bytes(run), run.settings.label_only)
+    n_bytes = dict.fromkeys(run.settings.helpers, 0)
+    for entry in messages_of(run):
+        n_bytes[entry.peer] += entry.bytes
+    worth = weighing.worth(parted.n_training, len(pool), n_bytes, run.settings.label_only)
     run.folder.write_worth(worth.to_dict())
 
 
@@ -176,10 +116,31 @@ def _losses(prediction: Prediction, labels: Codes, terms: Terms) -> Floats:
     return losses(terms.loss, labels, winners(prediction.scores), prediction.probabilities)
 
 
-def _bytes(run: OpenRun) -> dict[str, int]:
-    """Return how many bytes went to each helper and came from it."""
-    count = dict.fromkeys(run.settings.helpers, 0)
-    for entry in entries_of(run.ledger_path, run.name):
-        if entry.direction in ("sent", "received") and entry.peer in count:
-            count[entry.peer] += entry.bytes
-    return count
+def alone_on(run: OpenRun, rows: Rows) -> Prediction:
+    """Return what the initiator alone predicts for some rows, trained on the samples of a run.
+
+    It trains a run of its own agent, without a message to anybody, with as many turns as all agents of the run have
+    together. Nothing of this training is kept. An initiator that has labels alone predicts the shares of the classes.
+    """
+    if run.settings.label_only:
+        return decided(run, rows, {})
+    home = run.folder.path / ALONE
+    remove_tree(home)  # left by an earlier try
+    private_folder(home)
+    try:
+        single = _single(run)
+        for _ in train(single):
+            pass
+        return predict(single, single.ids_at(rows), rows)
+    finally:
+        remove_tree(home)
+
+
+def _single(run: OpenRun) -> OpenRun:
+    """Return a run of the initiator's own agent in a folder of its own."""
+    settings = run.settings
+    plan = replace(settings.plan, n_rounds=settings.plan.n_rounds * len(settings.agents))
+    folder = RunFolder(run.folder.path / ALONE)
+    folder.write_settings(replace(settings, agents=[settings.initiator], plan=plan), run.folder.permutation())
+    holdings = replace(run.holdings, home=folder.path / "models")
+    return open_run(folder, holdings, run.table, MemoryTransport({}), EventLog())

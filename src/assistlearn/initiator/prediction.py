@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -16,97 +16,21 @@ from assistlearn.alignment.ids import Rows
 from assistlearn.combination import Combination, from_bytes
 from assistlearn.core import SoftReward, votes
 from assistlearn.core.quantise import votes_of
-from assistlearn.errors import AssistLearnError, ProtocolError, RunError, SettingsError, StartedAnewError
+from assistlearn.errors import AssistLearnError, ProtocolError, RefusedError, RunError, SettingsError, StartedAnewError
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.constancy import LEAST
 from assistlearn.events import Predicted, SamplesDone, TroubleMet
 from assistlearn.initiator.alignment import STARTS_ANEW, Matching, in_order_of_ids
-from assistlearn.initiator.run import AT_ONCE, OpenRun, OwnNumbers
+from assistlearn.initiator.run import AT_ONCE, OpenRun, own_numbers
 from assistlearn.initiator.training import tell_end
-from assistlearn.methods.method import TOLERANCE, Method
+from assistlearn.methods.method import TOLERANCE
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
 from assistlearn.protocol.codec import decode
-from assistlearn.protocol.scores import unpack_votes
+from assistlearn.protocol.scores import Levels, unpack_votes
 from assistlearn.session.deciding import Deciding, Votes
 from assistlearn.storage.files import REMEDY
 from assistlearn.types import Bools, Floats
-
-# What the initiator knows about an agent's votes before it sees them: on which samples, and how loud they can be.
-
-
-@dataclass(frozen=True)
-class VoteCheck:
-    """Refuses votes that an agent's kept models cannot have cast.
-
-    Attributes
-    ----------
-    agent : str
-        The agent's name.
-    weight : float
-        The sum of the weights of its models in the result.
-    least, most : float
-        What a model of weight one can say for a class.
-
-    Examples
-    --------
-    >>> check = VoteCheck("lab", weight=1.1, least=-1.0, most=1.0)
-    >>> check.scores(np.array([[1.1, -1.1], [-0.3, 0.3]]))
-    >>> check.scores(np.array([[1e300, -1e300]]))
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.ProtocolError: Agent 'lab' votes 1e+300 for a class; its models weigh 1.1 in all, ...
-    """
-
-    agent: str
-    weight: float
-    least: float
-    most: float
-
-    @classmethod
-    def of(cls, agent: str, contributions: Iterable[Mapping[str, Any]], method: Method, n_classes: int) -> VoteCheck:
-        """Return the check for an agent, from the contributions that a result is made of."""
-        weight = sum(each["model_weight"] for each in contributions if each["agent"] == agent)
-        return cls(agent, weight, *method.vote_range(n_classes))
-
-    def total_weight(self, said: float) -> None:
-        """Refuse another sum of model weights than that of the result."""
-        if not math.isclose(said, self.weight, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
-            raise ProtocolError(
-                f"Agent {self.agent!r} says that its models weigh {said:.6g} in all; in the result they weigh "
-                f"{self.weight:.6g}. It has lost or changed models, or does not tell the truth."
-            )
-
-    def scale(self, said: float, bits: int, agreed: SoftReward) -> None:
-        """Refuse votes whose bits, or the worth of a level, are not those that follow from the weight of the models."""
-        if bits != agreed.bits or not math.isclose(said, agreed.scale, rel_tol=10 * TOLERANCE):
-            raise ProtocolError(
-                f"Agent {self.agent!r} sends votes with {bits} bits, in steps of {said:.6g}; the weight of its models "
-                f"requires {agreed.bits} bits, in steps of {agreed.scale:.6g}."
-            )
-
-    def known(self, said: Bools, held: Bools) -> None:
-        """Refuse votes on other samples than those that the matching has found the agent to hold."""
-        other = int(np.count_nonzero(said != held))
-        if other:
-            raise ProtocolError(
-                f"Agent {self.agent!r} holds other samples than it said when they were matched: {other:,} differ."
-            )
-
-    def scores(self, said: Floats, step: float = 0.0) -> None:
-        """Refuse votes that are louder than all models together; ``step`` allows for rounding to levels."""
-        slack = TOLERANCE * max(self.weight, 1.0) + step
-        low, high = float(said.min(initial=0.0)), float(said.max(initial=0.0))
-        if high > self.weight * self.most + slack or low < self.weight * self.least - slack:
-            loud = high if high > self.weight * self.most + slack else low
-            raise ProtocolError(
-                f"Agent {self.agent!r} votes {loud:.6g} for a class; its models weigh {self.weight:.6g} in all, so a "
-                f"vote must lie between {self.weight * self.least:.6g} and {self.weight * self.most:.6g}."
-            )
-
-
-# Predicting with a run: the votes of all agents that can be reached, added up or put through the combination.
-
 
 MOST_SAMPLES = 100_000
 """The most samples whose votes are asked for at a time."""
@@ -121,40 +45,20 @@ _MOVED = (
 
 @dataclass(frozen=True)
 class Prediction:
-    """The votes on some samples, and who took part.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_samples, n_classes)
-        The sum of the votes, in the order of ``classes``.
-    probabilities : ndarray of shape (n_samples, n_classes)
-        The probability of each class, from the scores.
-    known : dict of str to ndarray of bool
-        Which of the samples each agent holds.
-    absent : dict of str to str
-        The agents that did not answer, and why.
-    classes : list
-        The names of the classes.
-    warnings : list of str
-        What the initiator should look at in its own table.
-    changed : dict of str to str
-        The helpers that vote otherwise than in training, and what is known of that. Their votes count all the same,
-        unless the run is asked without them.
-    by_shares : ndarray of bool of shape (n_samples,)
-        Which of the samples are decided by the shares of the classes in training, because no agent says anything about
-        them: none that holds them has kept a model. Where the initiator has labels alone, no agent has to hold them.
-    label_only : bool
-        Whether the initiator has labels alone. It then has an answer for every sample.
-    """
+    """The votes on some samples, and who took part; ``scores`` and ``probabilities`` in the order of ``classes``."""
 
     scores: Floats
     probabilities: Floats
-    known: Mapping[str, Bools]
-    absent: Mapping[str, str]
+    known: Mapping[str, Bools]  # which of the samples each agent holds
+    absent: Mapping[str, str]  # the agents that did not answer, and why
     classes: Sequence[Any]
+    # Which samples are decided by the shares of the classes in training, because no agent says anything about them:
+    # none that holds them has kept a model. Where the initiator has labels alone, no agent has to hold them.
     by_shares: Bools
-    label_only: bool = False
-    warnings: Sequence[str] = ()
+    label_only: bool = False  # the initiator has labels alone, and so an answer for every sample
+    warnings: Sequence[str] = ()  # what the initiator should look at in its own table
+    # Helpers that vote otherwise than in training, and what is known of that. Their votes count all the same, unless
+    # the run is asked without them.
     changed: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -190,16 +94,8 @@ Asking: TypeAlias = Callable[[OpenRun, str, Ids, Rows], AgentVotes]
 def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Prediction:
     """Return the prediction for some samples, with the votes of all agents that can be reached.
 
-    Parameters
-    ----------
-    run : OpenRun
-        A finished run.
-    ids : Ids
-        The samples.
-    rows : ndarray of int
-        The initiator's row of each, or -1 where it has none.
-    ask : callable, optional
-        How an agent is asked; by default over its transport, at once.
+    ``rows`` has the initiator's row of each sample, or -1 where it has none. By default agents are asked over their
+    connections, at once.
     """
     if ask is None:
         try:
@@ -326,17 +222,7 @@ def asked_agents(run: OpenRun, result: Mapping[str, Any]) -> list[str]:
 
 
 def decided(run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes]) -> Prediction:
-    """Return the prediction of a finished run from the votes of some of its agents.
-
-    Parameters
-    ----------
-    run : OpenRun
-        The run.
-    rows : ndarray of int
-        The initiator's row of each sample, or -1 where it has none.
-    found : mapping of str to AgentVotes
-        The votes of these agents.
-    """
+    """Return the prediction of a finished run from the votes of these agents alone."""
     result = run.folder.result()
     assert result is not None
     return _decided(run, result, _learned(run, result), rows, found)
@@ -356,7 +242,7 @@ def _decided(
     said = {name: Votes(each.scores, each.weight) for name, each in found.items()}
     if settings.label_only:  # a combination has a share for the initiator
         said = {settings.initiator: Votes(np.zeros((len(rows), len(shares))), 0.0)} | said
-    own = None if learned is None or settings.initiator not in said else OwnNumbers.of(run).at(rows)
+    own = None if learned is None or settings.initiator not in said else own_numbers(run, rows)
     decision = deciding.about(said, len(rows), own)
     known = {name: each.known for name, each in found.items()}
     by_shares = ~decision.spoken
@@ -402,7 +288,9 @@ def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
         tell_end(run, agent, result["n_rounds"])
     if agent == run.settings.initiator:
         return own_votes(run, rows)
-    held = _matched(run, agent, ids)
+    matching = Matching(run, agent, ids, "predict", Minimum(0, 0.0))
+    held = matching.find()
+    matching.settle(np.ones(n, dtype=bool))
     known, scores, weight = np.zeros(n, dtype=bool), np.zeros((n, n_classes)), 0.0
     most = max(min(MOST_SAMPLES, MOST_SCORES // n_classes), 1)
     for start in range(0, n, most):
@@ -413,34 +301,70 @@ def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
 
 
 def ask_matched(run: OpenRun, agent: str, held: Bools, start: int, stop: int) -> AgentVotes:
-    """Ask a helper for its votes on some of the samples that were matched with it.
-
-    Parameters
-    ----------
-    run : OpenRun
-        A finished run.
-    agent : str
-        The helper.
-    held : ndarray of bool
-        Which of all matched samples it holds.
-    start, stop : int
-        Votes are asked for from sample ``start`` on, up to but without sample ``stop``.
-    """
-    n_classes = len(run.settings.classes)
-    result, method = run.folder.result() or {}, run.settings.plan.make_method()
-    check = VoteCheck.of(agent, result["contributions"], method, n_classes)
+    """Ask a helper for its votes on matched samples, from ``start`` up to ``stop``; it holds those in ``held``."""
+    n_classes, method = len(run.settings.classes), run.settings.plan.make_method()
+    contributions = (run.folder.result() or {})["contributions"]
+    weight = sum(each["model_weight"] for each in contributions if each["agent"] == agent)
     reply = run.agents[agent].ask(m.Predict(run=run.name, start=start, stop=stop), m.Scores)
     known = unpack_bits(reply.known, stop - start)
-    there = np.flatnonzero(known)
-    check.known(known, held[start:stop])
-    check.total_weight(reply.total_weight)
+    _check_known(agent, int(np.count_nonzero(known != held[start:stop])))
+    _check_weight(agent, reply.total_weight, weight)
     agreed = method.released_votes(np.zeros((0, n_classes)), reply.total_weight)
-    check.scale(reply.scores.scale, reply.scores.bits, agreed)
+    _check_scale(agent, reply.scores, agreed)
+    there = np.flatnonzero(known)
     said = votes_of(unpack_votes(reply.scores, len(there), n_classes))
-    check.scores(said, agreed.scale)
+    check_loudness(agent, said, weight, method.vote_range(n_classes), agreed.scale)
     scores = np.zeros((stop - start, n_classes))
     scores[there] = said
     return AgentVotes(known, scores, reply.total_weight)
+
+
+# Refuse votes that an agent's kept models, which weigh ``weight`` in the result, cannot have cast.
+
+
+def _check_known(agent: str, n_others: int) -> None:
+    if n_others:
+        raise ProtocolError(
+            f"Agent {agent!r} holds other samples than it said when they were matched: {n_others:,} differ."
+        )
+
+
+def _check_weight(agent: str, said: float, weight: float) -> None:
+    if not math.isclose(said, weight, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+        raise ProtocolError(
+            f"Agent {agent!r} says that its models weigh {said:.6g} in all; in the result they weigh {weight:.6g}. It "
+            "has lost or changed models, or does not tell the truth."
+        )
+
+
+def _check_scale(agent: str, said: Levels, agreed: SoftReward) -> None:
+    """Refuse bits, or a worth of a level, that do not follow from the weight of the models."""
+    if said.bits != agreed.bits or not math.isclose(said.scale, agreed.scale, rel_tol=10 * TOLERANCE):
+        raise ProtocolError(
+            f"Agent {agent!r} sends votes with {said.bits} bits, in steps of {said.scale:.6g}; the weight of its "
+            f"models requires {agreed.bits} bits, in steps of {agreed.scale:.6g}."
+        )
+
+
+def check_loudness(agent: str, said: Floats, weight: float, one: tuple[float, float], step: float = 0.0) -> None:
+    """Refuse votes that are louder than all models together.
+
+    ``one`` is the least and the most that a model of weight one can say for a class, and ``step`` allows for rounding.
+
+    >>> check_loudness("lab", np.array([[1.1, -1.1], [-0.3, 0.3]]), weight=1.1, one=(-1.0, 1.0))
+    >>> check_loudness("lab", np.array([[1e300, -1e300]]), weight=1.1, one=(-1.0, 1.0))
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.ProtocolError: Agent 'lab' votes 1e+300 for a class; its models weigh 1.1 in all, ...
+    """
+    least, most = weight * one[0], weight * one[1]
+    slack = TOLERANCE * max(weight, 1.0) + step
+    low, high = float(said.min(initial=0.0)), float(said.max(initial=0.0))
+    if high > most + slack or low < least - slack:
+        raise ProtocolError(
+            f"Agent {agent!r} votes {high if high > most + slack else low:.6g} for a class; its models weigh "
+            f"{weight:.6g} in all, so a vote must lie between {least:.6g} and {most:.6g}."
+        )
 
 
 def own_votes(run: OpenRun, rows: Rows) -> AgentVotes:
@@ -455,9 +379,130 @@ def own_votes(run: OpenRun, rows: Rows) -> AgentVotes:
     return AgentVotes(known, scores, own.agent.total_weight)
 
 
-def _matched(run: OpenRun, agent: str, ids: Ids) -> Bools:
-    """Match samples with a helper for prediction, and return which of them it holds."""
-    matching = Matching(run, agent, ids, "predict", Minimum(0, 0.0))
-    held = matching.find()
-    matching.settle(np.ones(len(ids), dtype=bool))
-    return held
+# -- votes on samples that are matched once, and asked for in parts, as in a pilot
+
+
+class MatchedVotes:
+    """One helper's votes on samples that are matched with it.
+
+    ``held`` says which of the samples the helper holds.
+    """
+
+    def __init__(self, run: OpenRun, helper: str, ids: Ids) -> None:
+        self.helper = helper
+        self._run = run
+        self._kept: Bools = np.ones(len(ids), dtype=bool)
+        self._matching = Matching(run, helper, ids, "predict", Minimum(0, 0.0))
+        self.held: Bools = self._matching.find()
+
+    def settle(self, kept: Bools) -> None:
+        """Settle with the helper which samples it is asked about; match them again first if it was started anew."""
+        self._kept = kept
+        try:
+            self._matching.settle(kept)
+        except StartedAnewError:
+            self._start_anew()
+
+    def ask(self, start: int, stop: int) -> AgentVotes:
+        """Return the votes on the samples that are kept, from ``start`` up to ``stop``."""
+        held = self.held[self._kept]
+        for _ in range(STARTS_ANEW):
+            try:
+                return ask_matched(self._run, self.helper, held, start, stop)
+            except StartedAnewError:
+                self._start_anew()
+        return ask_matched(self._run, self.helper, held, start, stop)
+
+    def _start_anew(self) -> None:
+        self._matching.find_again("the pilot")
+        self._matching.settle(self._kept)
+
+
+def voters(run: OpenRun, rows: Rows) -> tuple[list[MatchedVotes], Bools]:
+    """Match samples with every helper, and settle which of them are asked about.
+
+    These are all samples, or, where the plan says so, those that all helpers hold.
+    """
+    agents = [MatchedVotes(run, helper, run.ids_at(rows)) for helper in run.settings.helpers]
+    kept = np.ones(len(rows), dtype=bool)
+    if run.settings.plan.overlap == "intersection":
+        kept = np.logical_and.reduce([each.held for each in agents])
+    if not kept.any():
+        raise RunError(
+            f"None of the {len(rows):,} samples that may be opened is known to all helpers, so they cannot help. Use "
+            "overlap 'abstain', or more samples."
+        )
+    for each in agents:
+        each.settle(kept)
+    return agents, kept
+
+
+# -- several predictions at once
+#
+# A helper is asked about all their samples together, and each prediction is decided by itself. Its result is the same
+# as if it were made alone, to the bit: helpers' votes are in whole levels. The initiator's own votes and the decision
+# are not, and so they are computed for each prediction by itself.
+
+
+@dataclass(frozen=True)
+class VotesAtHand:
+    """One helper's votes on some samples, to be looked up."""
+
+    place: Mapping[str, int]  # the position of each id among the votes
+    votes: AgentVotes
+
+    def on(self, ids: Ids) -> AgentVotes:
+        """Return the votes on some of the samples, in the order of these ids."""
+        chosen = np.array([self.place[text] for text in ids.texts.to_list()], dtype=np.int64)
+        return AgentVotes(self.votes.known[chosen], self.votes.scores[chosen], self.votes.weight)
+
+
+Outcome: TypeAlias = VotesAtHand | AssistLearnError
+"""A helper's votes, or why there are none."""
+
+
+def votes_on_each(run: OpenRun, helper: str, asked: Sequence[Ids]) -> list[Outcome]:
+    """Ask a helper for the votes on the samples of several predictions; return the outcome of each prediction.
+
+    If the helper refuses them together, it is asked for each prediction alone: one that its owner does not allow must
+    not stop the others.
+    """
+    try:
+        return [_at_hand(run, helper, asked)] * len(asked)
+    except RefusedError as error:
+        if len(asked) == 1:
+            return [error]
+    return [_alone(run, helper, ids) for ids in asked]
+
+
+def votes_of_ours(run: OpenRun, ids: Ids, rows: Rows) -> AgentVotes:
+    """Return the initiator's own votes for one prediction, in the order in which it asks about samples."""
+    order = order_of_asking(run, ids)
+    return own_votes(run, rows if order is None else rows[order])
+
+
+def looked_up(said: Mapping[str, Outcome], ours: Callable[[], AgentVotes]) -> Asking:
+    """Return a way of asking that looks up votes at hand; ``ours`` returns the initiator's own, or raises an error."""
+
+    def ask(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
+        if agent == run.settings.initiator:
+            return ours()
+        outcome = said[agent]
+        if isinstance(outcome, AssistLearnError):
+            raise outcome
+        return outcome.on(ids)
+
+    return ask
+
+
+def _alone(run: OpenRun, helper: str, ids: Ids) -> Outcome:
+    try:
+        return _at_hand(run, helper, [ids])
+    except RefusedError as error:
+        return error
+
+
+def _at_hand(run: OpenRun, helper: str, asked: Sequence[Ids]) -> VotesAtHand:
+    texts = sorted({text for ids in asked for text in ids.texts.to_list()})  # so that nobody hears who asked first
+    votes = votes_from(run, helper, Ids.normalised(texts, asked[0].owner), np.full(len(texts), -1, dtype=np.int64))
+    return VotesAtHand({text: place for place, text in enumerate(texts)}, votes)

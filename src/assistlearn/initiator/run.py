@@ -7,10 +7,10 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 from zipfile import BadZipFile
 
@@ -40,31 +40,20 @@ from assistlearn.initiator.settings import RunSettings
 from assistlearn.protocol import Encoded, Ledger, Transport, decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import check_words, shown
-from assistlearn.protocol.ledger import Direction, entries_of
+from assistlearn.protocol.ledger import Direction, Entry, entries_of
 from assistlearn.protocol.messages import Message, Problem, TurnTaken, type_of
 from assistlearn.types import Codes, Floats
 
-# The way to the initiator's own agent, in this process, with the same time limit as for any other agent.
 
-
-class OwnWay:
-    """Asks the initiator's own agent, and gives up when it takes too long.
+class OwnTransport:
+    """Asks the initiator's own agent, in this process, with the same time limit as for any other agent.
 
     The agent's learner may be anybody's code, and may never end. It works in a thread, which goes on after the time
     limit, and ends with the program. Until it is done, nothing else is asked. Unfinished work can be done again.
 
-    Parameters
-    ----------
-    agent : str
-        Its name.
-    answer : callable
-        Answers a request.
-    seconds : float
-        How long to wait for an answer; ``math.inf``: for ever.
-
     Examples
     --------
-    >>> OwnWay("clinic", bytes.upper, 10.0).ask("clinic", b"hello")
+    >>> OwnTransport("clinic", bytes.upper, 10.0).ask("clinic", b"hello")
     b'HELLO'
     """
 
@@ -72,20 +61,28 @@ class OwnWay:
         self._agent = agent
         self._answer = answer
         self._seconds = seconds
-        self._asked: _Asked | None = None
+        self._at_work: threading.Thread | None = None
 
     def ask(self, agent: str, request: bytes) -> bytes:
         """Return the agent's answer; raise ``UnreachableError`` if it takes too long."""
         if math.isinf(self._seconds):
             return self._answer(request)
-        if self._asked is not None and self._asked.is_alive():  # its store is for one thread at a time
+        if self._at_work is not None and self._at_work.is_alive():  # its store is for one thread at a time
             raise UnreachableError(self._too_long())
-        asked = self._asked = _Asked(self._answer, request)
-        asked.join(self._seconds)
-        if asked.is_alive():
+        answered: Future[bytes] = Future()
+
+        def work() -> None:
+            try:
+                answered.set_result(self._answer(request))
+            except BaseException as error:
+                answered.set_exception(error)
+
+        self._at_work = threading.Thread(target=work, name="own agent", daemon=True)
+        self._at_work.start()
+        self._at_work.join(self._seconds)
+        if self._at_work.is_alive():
             raise UnreachableError(self._too_long())
-        self._asked = None
-        return asked.result()
+        return answered.result()
 
     def _too_long(self) -> str:
         return (
@@ -94,48 +91,14 @@ class OwnWay:
         )
 
 
-class _Asked(threading.Thread):
-    """A request that is being answered."""
-
-    def __init__(self, answer: Callable[[bytes], bytes], request: bytes) -> None:
-        super().__init__(name="own agent", daemon=True)
-        self._work = answer
-        self._request = request
-        self._reply = b""
-        self._error: BaseException | None = None
-        self.start()
-
-    def run(self) -> None:
-        try:
-            self._reply = self._work(self._request)
-        except BaseException as error:
-            self._error = error
-
-    def result(self) -> bytes:
-        if self._error is not None:
-            raise self._error
-        return self._reply
-
-
-# The way to one agent, as the initiator has it: requests out, replies in, refusals raised, everything recorded.
-
-
 Expected = TypeVar("Expected", bound=Message)
 
 
-class Correspondent:
-    """Asks one agent.
+class Connection:
+    """Asks one agent: requests out, replies in, refusals raised.
 
-    Parameters
-    ----------
-    agent : str
-        The agent's name.
-    transport : Transport
-        What carries the bytes.
-    ledger : Ledger, optional
-        Where every message is recorded before it goes out, and as it comes in.
-    log : EventLog, optional
-        The log, for the events that the agent was asked, and has answered.
+    Every message is recorded in the ledger before it goes out, and as it comes in; the log has the facts that the agent
+    was asked, and has answered.
     """
 
     def __init__(
@@ -193,13 +156,6 @@ class Correspondent:
             self._log.append(asked if sent else Answered(self.agent, type_, len(content), round(seconds, 6)))
 
 
-# Whether the helpers of a run vote for new people as they did in training, from prediction to prediction.
-#
-# People are compared in blocks: everybody of whom votes were asked since the last look, each once, and nobody who took
-# part in training. Each look has a share of the rate of false alarms, and all looks together have the whole. So it
-# does not grow, however often a run is asked.
-
-
 AT_ONCE = 200
 """People of whom a service is asked before it looks. A prediction of a table looks at once."""
 
@@ -208,14 +164,11 @@ MOST_SEEN = 100_000
 
 
 class VoteWatch:
-    """Compares votes for new people with those of training.
+    """Compares helpers' votes for new people with those of training, from prediction to prediction.
 
-    Parameters
-    ----------
-    folder : RunFolder
-        The run's folder. What was heard since the last look is kept there.
-    settings : RunSettings
-        The run's settings.
+    People are compared in blocks: everybody of whom votes were asked since the last look, each once, and nobody who
+    took part in training. Each look has a share of the rate of false alarms, and all looks together have the whole. So
+    it does not grow, however often a run is asked. What was heard since the last look is kept in the run's folder.
 
     Attributes
     ----------
@@ -310,96 +263,43 @@ class VoteWatch:
         storage.write_bytes(self._folder.votes_heard, content.getvalue())
 
 
-# An open run at the initiator: its folder, its own agent, and the ways to all agents.
-
-
 @dataclass(frozen=True)
 class OwnTable:
-    """What the initiator brings to a run beside its agent.
+    """What the initiator brings to a run beside its agent; arrays have an entry for each row of its table."""
 
-    Attributes
-    ----------
-    labels : ndarray
-        Each row's label as a position in the run's classes; -1 where a row has none.
-    weights : ndarray, optional
-        The initial weight of each row; equal by default.
-    groups : ndarray of int, optional
-        Which rows are about the same person; None where no two are.
-    label : str, default=""
-        The name of the column with the labels, or that by which the ledger of told labels knows it.
-    label_named : bool, default=True
-        Whether the owner's file says that this is the ledger's name for it.
-    told_labels : {"stay", "afresh"}, default="stay"
-        Whether what helpers were told about a label stays told, or everybody is drawn afresh.
-    max_label_epsilon : float, optional
-        How much helpers may be told about a person's label in all, where labels stay with the initiator.
-    """
-
-    labels: Codes
+    labels: Codes  # positions in the run's classes; -1 where a row has none
     weights: Floats | None = None
-    groups: Groups | None = None
-    label: str = ""
-    label_named: bool = True
-    told_labels: Literal["stay", "afresh"] = "stay"
-    max_label_epsilon: float | None = None
+    groups: Groups | None = None  # which rows are about the same person; None where no two are
+    label: str = ""  # the name of the column with the labels, or that by which the label ledger knows it
+    label_named: bool = True  # whether the owner's file says that this is the ledger's name for it
+    told_labels: Literal["stay", "afresh"] = "stay"  # whether a label that was told stays told, or is drawn anew
+    max_label_epsilon: float | None = None  # how much helpers may be told about a person's label in all
 
 
 @dataclass
 class OpenRun:
-    """A run that can be trained, predicted with or forgotten.
-
-    Attributes
-    ----------
-    folder : RunFolder
-        The run's folder.
-    settings : RunSettings
-        What it is about.
-    own : AgentService
-        The initiator's own agent.
-    holdings : Holdings
-        What that agent has: ids, secret.
-    table : OwnTable
-        The initiator's labels and weights.
-    agents : dict of str to Correspondent
-        The ways to all agents, the initiator's own first.
-    ledger : Ledger
-        The initiator's ledger.
-    log : EventLog
-        The log of the run's events.
-    asks_first : bool, default=False
-        Whether helpers are asked for consent before the run is opened anywhere: so does a command that waits for it.
-    without : tuple of str
-        Helpers that are not asked in prediction.
-    """
+    """A run that can be trained, predicted with or forgotten: its folder, its own agent, and connections to all."""
 
     folder: RunFolder
     settings: RunSettings
     own: AgentService
     holdings: Holdings
     table: OwnTable
-    agents: dict[str, Correspondent]
+    agents: dict[str, Connection]  # the initiator's own first
     ledger: Ledger
     log: EventLog = field(default_factory=EventLog)
-    asks_first: bool = False
-    without: tuple[str, ...] = ()
+    asks_first: bool = False  # whether helpers are asked for consent before the run is opened anywhere
+    without: tuple[str, ...] = ()  # helpers that are not asked in prediction
 
     @cached_property
     def watch(self) -> VoteWatch:
-        """Whether helpers vote for new people as they did in training."""
         return VoteWatch(self.folder, self.settings)
 
     @property
     def name(self) -> str:
-        """The name of the run."""
         return self.settings.run
 
-    @property
-    def ledger_path(self) -> Path:
-        """Where the initiator's ledger is."""
-        return self.ledger.path
-
     def ids_at(self, rows: Codes) -> Ids:
-        """Return the ids of some of the initiator's rows."""
         return Ids(self.holdings.ids.take(rows), f"Agent {self.settings.initiator!r}")
 
     def reach(self, agent: str, request: Message, expected: type[Message]) -> None:
@@ -431,68 +331,32 @@ def open_run(
 ) -> OpenRun:
     """Return an open run, whose helpers are reached by a transport.
 
-    Parameters
-    ----------
-    folder : RunFolder
-        The run's folder.
-    holdings : Holdings
-        What the initiator's own agent has.
-    table : OwnTable
-        The initiator's labels.
-    transport : Transport
-        The way to the helpers.
-    log : EventLog, optional
-        Where facts go; the folder's own by default.
-    timeout : float
-        Seconds to wait for an answer of the initiator's own agent.
+    Facts go to the folder's own log by default; ``timeout`` is for answers of the initiator's own agent.
     """
     settings = folder.settings()
     log = folder.log() if log is None else log
     ledger = Ledger(holdings.home / "ledger.jsonl")
     at_home = replace(holdings, min_effective=0.0, proof=False, privacy=None, allow=None, at_home=True)
     own = AgentService(at_home, ledger=False)
-    here = OwnWay(settings.initiator, own.answer, timeout)
-    agents = {settings.initiator: Correspondent(settings.initiator, here)}
-    agents |= {name: Correspondent(name, transport, ledger, log) for name in settings.helpers}
+    here = OwnTransport(settings.initiator, own.answer, timeout)
+    agents = {settings.initiator: Connection(settings.initiator, here)}
+    agents |= {name: Connection(name, transport, ledger, log) for name in settings.helpers}
     return OpenRun(folder, settings, own, holdings, table, agents, ledger, log)
 
 
-# The initiator's own columns of a run, as numbers: a learned combination may use them beside the votes.
+def own_numbers(run: OpenRun, rows: Rows) -> Floats:
+    """Return the initiator's own columns as numbers, which a combination may use beside the votes.
 
-
-@dataclass(frozen=True)
-class OwnNumbers:
-    """The initiator's table, and which of its columns are numbers.
-
-    Attributes
-    ----------
-    table : table
-        All its rows, with the columns of the training.
-    columns : OwnColumns
-        Which columns are numbers.
+    They are read as the run was trained with them. Row -1, a sample that the initiator does not hold, has only NaN.
     """
-
-    table: Any
-    columns: OwnColumns
-
-    @classmethod
-    def of(cls, run: OpenRun) -> OwnNumbers:
-        """Return the initiator's columns, as the run was trained with them."""
-        if run.settings.label_only:  # whatever columns its table has by now
-            return cls(np.empty((len(run.holdings.ids), 0)), OwnColumns(()))
-        store = run.own.run(run.name).store
-        table = run.holdings.features_as(store.schema() if store.exists else None)
-        return cls(table, OwnColumns.found_in(table))
-
-    def at(self, rows: Rows) -> Floats:
-        """Return the numbers of some rows; only NaN for row -1, a sample that the initiator does not hold."""
-        numbers = self.columns.numbers(self.table)
-        out = np.full((len(rows), numbers.shape[1]), np.nan)
-        out[rows >= 0] = numbers[rows[rows >= 0]]
-        return out
-
-
-# How many bytes a run has sent and received, according to the initiator's ledger.
+    if run.settings.label_only:  # whatever columns its table has by now
+        return np.empty((len(rows), 0))
+    store = run.own.run(run.name).store
+    table = run.holdings.features_as(store.schema() if store.exists else None)
+    numbers = OwnColumns.found_in(table).numbers(table)
+    out = np.full((len(rows), numbers.shape[1]), np.nan)
+    out[rows >= 0] = numbers[rows[rows >= 0]]
+    return out
 
 
 def traffic_of(run: OpenRun, events: Sequence[Event]) -> dict[str, Any]:
@@ -510,18 +374,24 @@ def traffic_of(run: OpenRun, events: Sequence[Event]) -> dict[str, Any]:
         others = [turn for turn in turns if turn.agent != helper and turn.contribution and turn.turn < heard]
         news = len(others) if plan.make_method().shares_state else 0
         traffic[helper] = {"sent": {}, "received": {}, "turns": len(mine), "news": news}
-    for entry in entries_of(run.ledger_path, run.name):
-        if entry.direction in ("sent", "received") and entry.peer in traffic:
-            count = traffic[entry.peer][entry.direction]
-            count[entry.type] = count.get(entry.type, 0) + entry.bytes
+    for entry in messages_of(run):
+        count = traffic[entry.peer][entry.direction]
+        count[entry.type] = count.get(entry.type, 0) + entry.bytes
     return traffic
+
+
+def messages_of(run: OpenRun) -> Iterator[Entry]:
+    """Yield what the ledger has of the run's messages with its helpers."""
+    for entry in entries_of(run.ledger.path, run.name):
+        if entry.direction in ("sent", "received") and entry.peer in run.settings.helpers:
+            yield entry
 
 
 def received_answers(run: OpenRun) -> dict[str, set[str]]:
     """Return the digests of each agent's answers to turns in the ledger; none before the first turn is kept."""
     answers = {type_of(TurnTaken), type_of(Problem)}  # an agent may say why it sits a turn out
     digests: dict[str, set[str]] = {name: set() for name in run.settings.agents}
-    for entry in entries_of(run.ledger_path, run.name) if run.folder.n_turns else ():
+    for entry in entries_of(run.ledger.path, run.name) if run.folder.n_turns else ():
         if entry.direction == "received" and entry.type in answers and entry.peer in digests:
             digests[entry.peer].add(entry.digest)
     return digests

@@ -17,54 +17,26 @@ from assistlearn.evaluation.terms import Terms
 from assistlearn.plan import SETTINGS, Plan
 from assistlearn.release import __version__
 
-# What a run is about: who takes part, where they are, and the plan.
-
-
 FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """What a run is about.
+    """What a run is about."""
 
-    Attributes
-    ----------
-    run : str
-        Its name, the same at every agent.
-    initiator : str
-        Who wants help.
-    agents : list of str
-        All agents, the initiator first.
-    classes : list
-        The names of the classes, in the order of the labels' values.
-    fingerprint : str
-        The fingerprint of the initiator's table, to notice a change between runs.
-    files : dict of str to str
-        The agents' files that are on this machine; the initiator's always is.
-    plan : Plan
-        How to train.
-    reach : str
-        How the agents are reached: a name in :mod:`assistlearn.reach`.
-    places : dict
-        Further facts about the run, such as what is needed to reach the agents beside the files.
-    label_only : bool
-        Whether the initiator has labels alone, and takes no turns.
-    """
-
-    run: str
+    run: str  # its name, the same at every agent
     initiator: str
-    agents: list[str]
-    classes: list[Any]
-    fingerprint: str
-    files: dict[str, str]
+    agents: list[str]  # the initiator first
+    classes: list[Any]  # in the order of the labels' values
+    fingerprint: str  # of the initiator's table, to notice a change between runs
+    files: dict[str, str]  # the agents' files that are on this machine; the initiator's always is
     plan: Plan
-    reach: str
-    places: dict[str, Any] = field(default_factory=dict)
-    label_only: bool = False
+    reach: str  # how the agents are reached: a name in assistlearn.reach
+    places: dict[str, Any] = field(default_factory=dict)  # further facts, such as what is needed to reach the agents
+    label_only: bool = False  # the initiator has labels alone, and takes no turns
 
     @property
     def helpers(self) -> list[str]:
-        """All agents but the initiator."""
         return self.agents[1:]
 
     @property
@@ -99,16 +71,13 @@ class RunSettings:
         return cls(plan=plan, places=places, **{name: facts[name] for name in own})
 
 
-# The terms of a pilot, in the settings of its run.
-
-
-KEY = "pilot"
+PILOT = "pilot"
 """The key of a pilot's terms in the settings of its run; other runs have no such key."""
 
 
 def terms_of(settings: RunSettings) -> Terms | None:
     """Return the terms of a pilot; None for a run that is no pilot."""
-    said = settings.places.get(KEY)
+    said = settings.places.get(PILOT)
     try:
         return None if said is None else Terms(**said)
     except (TypeError, SettingsError) as error:
@@ -117,10 +86,7 @@ def terms_of(settings: RunSettings) -> Terms | None:
 
 def asked(terms: Terms) -> dict[str, object]:
     """Return a pilot's terms, as its run's settings keep them."""
-    return {KEY: asdict(terms)}
-
-
-# The versions of this program and of the libraries that it uses here.
+    return {PILOT: asdict(terms)}
 
 
 def versions() -> dict[str, str]:
@@ -137,7 +103,7 @@ def versions() -> dict[str, str]:
     }
 
 
-# Paths in a run's settings, kept so that a project can be copied or moved as a whole.
+# -- paths, kept so that a project can be copied or moved as a whole
 #
 # Each path is kept twice: as it was given, and relative to the run's folder. The relative path is used if something is
 # there: in a copy of a project, that is the copy's own file. ``assistlearn move`` mends a path if neither is right.

@@ -1,4 +1,4 @@
-"""The set-up of a run: what follows from the plan and the labels before the first turn."""
+"""What a run begins with: the initiator's table as codes, and what follows from plan and labels."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from assistlearn.core import RunState
 from assistlearn.core.labels import balanced, class_shares, weighted_by_class
 from assistlearn.core.people import Groups, at
 from assistlearn.errors import SettingsError
+from assistlearn.evaluation.calibration import ScoreCalibration
+from assistlearn.evaluation.constancy import kept as kept_rows
 from assistlearn.learners.folds import deal
 from assistlearn.learners.weighting import MAX_SEED
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
-from assistlearn.session import Combining, HoldOut
-from assistlearn.session.combining import Lesson, VotesInTraining
-from assistlearn.session.holdout import HoldoutVotes, split
-from assistlearn.session.judging import ByHoldout, ByOutOfFold, Calibrating, Evaluating
+from assistlearn.session import Combining, HoldOut, Participant, Session
+from assistlearn.session.combining import honest_votes
+from assistlearn.session.holdout import Evaluating, HoldoutVotes, calibration_on_holdout, calibration_out_of_fold, split
 from assistlearn.tables.labels import classes_in
 from assistlearn.tables.table import Table
 from assistlearn.types import Codes, Floats
-
-# The initiator's table in a run: its classes, its labels as codes, its weights, and the rows of ids.
 
 
 def classes_of(table: Table) -> list[Any]:
@@ -58,9 +57,6 @@ def rows_of(ids: Ids, table_ids: pl.Series) -> NDArray[Any]:
     return found.fill_null(-1).to_numpy().astype(np.int64)
 
 
-# The set-up of a run: what follows from the plan and the labels before the first turn, wherever the agents are.
-
-
 NEW, TRAINED_ON, HELD_OUT = 0, 1, 2
 """What a sample was in an earlier run. One that was trained on is never held out: the report would be too good."""
 
@@ -69,149 +65,17 @@ Values = TypeVar("Values", Codes, Floats | None)
 
 
 @dataclass(frozen=True)
-class SetUp:
-    """What a session begins with.
+class Task:
+    """What is trained on: the plan, the agents, and what the initiator knows of every sample.
 
     Attributes
     ----------
-    methods : mapping of str to Method
-        How each agent's models are rewarded and weighed; where labels stay with the initiator, its own agent uses
-        finer scores.
-    codes : mapping of str to ndarray of shape (n_training,)
-        The class codes of the samples to train on, as each agent is told them.
-    training : ndarray of int, or None
-        The positions of the samples to train on; None for all.
-    aside : ndarray of int, or None
-        The positions of the hold-out samples; None where there are none.
-    n_training : int
-        How many samples are trained on.
-    states : mapping of str to RunState
-        Each agent's state before the first turn.
-    holdout : HoldOut or None
-        The hold-out samples, which show how good a result is.
-    seeds : mapping of str to int
-        The seed for chance in each agent's preparation.
-    folds : mapping of str to ndarray of shape (n_training,)
-        Where several samples are about the same person: the fold of each sample to train on, for each agent. Empty
-        where agents deal their own folds.
-    groups : ndarray of int of shape (n_training,) or None
-        Which of the samples to train on are about the same person; None where no two are.
-    weights : ndarray or None
-        The initial weights of the samples to train on; None where all are equal.
-    class_shares : ndarray of shape (n_classes,)
-        The share of each class among the labels of the samples to train on, by their own weights, in the open order of
-        the classes.
-    label_only : bool
-        Whether the initiator has labels alone.
-    order : ndarray of int, or None
-        The class code of each class, where codes are in a secret order.
-    """
-
-    methods: Mapping[str, Method]
-    codes: Mapping[str, Codes]
-    training: Positions | None
-    aside: Positions | None
-    n_training: int
-    states: Mapping[str, RunState]
-    holdout: HoldOut | None
-    seeds: Mapping[str, int]
-    folds: Mapping[str, Positions]
-    groups: Groups | None
-    weights: Floats | None
-    class_shares: Floats
-    label_only: bool
-    order: Codes | None
-
-    def combining(self, plan: Plan, agents: Sequence[str], codes: Codes, n_classes: int, own: Any) -> Combining | None:
-        """Return the object that learns the combination; None where the plan adds votes up.
-
-        Parameters
-        ----------
-        plan : Plan
-            What may be learned, and the seed.
-        agents : sequence of str
-            Their names, the initiator first.
-        codes : ndarray
-            The class codes of all samples.
-        n_classes : int
-            The number of classes.
-        own : ndarray or None
-            The initiator's own columns for all samples, as numbers.
-        """
-        if plan.combination == "sum":
-            return None
-        kept = slice(None) if self.training is None else self.training
-        mine = None if own is None else own[kept]
-        task = codes[kept], self.codes, n_classes, self.weights, mine, plan.seed, self.groups
-        lesson = Lesson(plan.combination, agents, *task)
-        return Combining(lesson, plan.make_method())
-
-    def evaluating(self, plan: Plan, agents: Sequence[str], alone: Callable[[int], HoldoutVotes]) -> Evaluating | None:
-        """Return the object that judges the result; None where there are no hold-out samples.
-
-        Parameters
-        ----------
-        plan : Plan
-            What happens to a helper that makes the result worse, and the seed.
-        agents : sequence of str
-            Their names, the initiator first.
-        alone : callable
-            Trains the initiator alone.
-        """
-        if self.holdout is None:
-            return None
-        leave_out = plan.worse_agent == "leave out"
-        return Evaluating(self.holdout, agents, alone, plan.seed, leave_out, plan.calibrates)
-
-    def calibrating(self, plan: Plan, codes: Codes, n_classes: int) -> Calibrating | None:
-        """Return the object that calibrates probabilities; None where none is needed. ``codes`` are of all samples."""
-        if not plan.calibrates:
-            return None
-        if self.holdout is not None:
-            return ByHoldout(self.holdout)
-        method = plan.make_method()
-        if plan.honest_reward != "out-of-fold" or not method.wants_probabilities:
-            return None
-        return ByOutOfFold(method, _at(codes, self.training), n_classes, self.weights, self.order)
-
-    def remembering(self, plan: Plan, n_classes: int) -> VotesInTraining:
-        """Return the object that collects honest votes, with which those for new people are compared."""
-        method = plan.make_method()
-        honest = plan.honest_reward == "out-of-fold" and method.wants_probabilities
-        return VotesInTraining(method, self.codes, n_classes, honest, self.holdout, self.groups, plan.seed)
-
-
-def set_up(
-    plan: Plan,
-    agents: Sequence[str],
-    labels: Codes,
-    codes: Codes,
-    n_classes: int,
-    weights: Floats | None = None,
-    told: Codes | None = None,
-    own: Floats | None = None,
-    holdout_words: Sequence[int] = (),
-    label_only: bool = False,
-    roles: Codes | None = None,
-    order: Codes | None = None,
-    groups: Groups | None = None,
-) -> SetUp:
-    """Return what a session begins with.
-
-    Parameters
-    ----------
-    plan : Plan
-        All chance comes from its seed.
     agents : sequence of str
         Their names, the initiator first.
     labels : ndarray of shape (n_samples,)
         The position of each sample's class in the order of the classes. Hold-out samples are drawn by these.
     codes : ndarray of shape (n_samples,)
         The class codes of the run: the labels themselves, or under a secret permutation.
-    n_classes : int
-        The number of classes.
-    weights : ndarray of shape (n_samples,), optional
-        The initial weights of the samples.
     told : ndarray of shape (n_samples,), optional
         The class codes that helpers are told, where the true ones stay with the initiator. Those of hold-out samples
         are not looked at: nobody is told them.
@@ -228,77 +92,189 @@ def set_up(
     groups : ndarray of int of shape (n_samples,), optional
         Which samples are about the same person. These stay together: all held out, or all in one fold.
     """
-    training, aside = split_of(plan, labels, holdout_words, roles, groups)
-    own_weights = _starting_weights(plan, _at(labels, training), n_classes, _at(weights, training))
+
+    plan: Plan
+    agents: Sequence[str]
+    labels: Codes
+    codes: Codes
+    n_classes: int
+    weights: Floats | None = None
+    told: Codes | None = None
+    own: Floats | None = None
+    holdout_words: Sequence[int] = ()
+    label_only: bool = False
+    roles: Codes | None = None
+    order: Codes | None = None
+    groups: Groups | None = None
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """What a session begins with; arrays are about the samples to train on.
+
+    Attributes
+    ----------
+    methods : mapping of str to Method
+        How each agent's models are rewarded and weighed; where labels stay with the initiator, its own agent uses
+        finer scores.
+    codes : mapping of str to ndarray
+        The class codes, as each agent is told them.
+    training, aside : ndarray of int, or None
+        The positions of the samples to train on (None for all), and of the hold-out samples (None without any).
+    states : mapping of str to RunState
+        Each agent's state before the first turn.
+    seeds : mapping of str to int
+        The seed for chance in each agent's preparation.
+    folds : mapping of str to ndarray
+        Where several samples are about the same person: the fold of each sample, for each agent. Empty where agents
+        deal their own folds.
+    weights : ndarray or None
+        The initial weights; None where all are equal.
+    class_shares : ndarray of shape (n_classes,)
+        The share of each class among the labels, by their own weights, in the open order of the classes.
+    """
+
+    task: Task
+    methods: Mapping[str, Method]
+    codes: Mapping[str, Codes]
+    training: Positions | None
+    aside: Positions | None
+    n_training: int
+    states: Mapping[str, RunState]
+    holdout: HoldOut | None
+    seeds: Mapping[str, int]
+    folds: Mapping[str, Positions]
+    groups: Groups | None
+    weights: Floats | None
+    class_shares: Floats
+
+    def session(
+        self,
+        participants: Sequence[Participant],
+        alone: Callable[[int], HoldoutVotes] | None = None,
+        n_jobs: int | None = None,
+        again: Sequence[Sequence[str]] = (),
+        afresh: bool = True,
+    ) -> Session:
+        """Return the session; its result is judged if ``alone`` trains the initiator alone, to compare with."""
+        plan, combining = self.task.plan, self._combining()
+        evaluating = None if alone is None else self._evaluating(alone)
+        return Session(
+            plan, participants, self.states, self.holdout, n_jobs, combining, evaluating, again=again, afresh=afresh
+        )
+
+    def _combining(self) -> Combining | None:
+        plan, n_classes = self.task.plan, len(self.class_shares)
+        if plan.combination == "sum":
+            return None
+        own, codes = _at(self.task.own, self.training), self.codes[self.task.agents[0]]
+        made = plan.combination, plan.make_method(), codes, self.codes, n_classes, plan.seed
+        return Combining(*made, self.weights, own, self.groups)
+
+    def _evaluating(self, alone: Callable[[int], HoldoutVotes]) -> Evaluating | None:
+        holdout, plan, label_only = self.holdout, self.task.plan, self.task.label_only
+        if holdout is None:
+            return None
+        if label_only:  # nobody votes, so that the shares of the classes decide
+            alone = lambda n_models: holdout.votes_of(0)  # noqa: E731
+        leave_out = plan.worse_agent == "leave out"
+        return Evaluating(holdout, self.task.agents, alone, plan.seed, leave_out, plan.calibrates, label_only)
+
+    @property
+    def _honest(self) -> bool:
+        """Whether rewards are out-of-fold and say something of every class."""
+        plan = self.task.plan
+        return plan.honest_reward == "out-of-fold" and plan.make_method().wants_probabilities
+
+    def calibration(self, session: Session, n_rounds: int) -> ScoreCalibration | None:
+        """Return the calibration of the result of a finished session; None where there is nothing to do it by."""
+        if not self.task.plan.calibrates:
+            return None
+        if self.holdout is not None:
+            left_out = () if session.report is None else session.report.left_out
+            return calibration_on_holdout(self.holdout, n_rounds, left_out)
+        if not self._honest:
+            return None
+        codes, method = self.codes[self.task.agents[0]], self.task.plan.make_method()
+        order = self.task.order
+        return calibration_out_of_fold(session.kept, method, codes, len(self.class_shares), self.weights, order)
+
+    def votes_in_training(self, session: Session, n_rounds: int) -> dict[str, Floats]:
+        """Return each agent's honest votes by one unit of model weight, with which those for new people are compared.
+
+        They are about training samples, one for each person, where rewards are honest, and otherwise about the hold-out
+        samples; empty where there are neither.
+        """
+        plan = self.task.plan
+        if self._honest:
+            one_each = np.arange(self.n_training)
+            if self.groups is not None:
+                one_each = np.unique(self.groups, return_index=True)[1]
+            rows = one_each[kept_rows(len(one_each), plan.seed)]
+            models = [each for each in session.kept if each.round <= n_rounds]
+            return honest_votes(models, plan.make_method(), self.codes, rows)
+        said = {} if self.holdout is None else self.holdout.votes_of(n_rounds).said
+        return {name: each.scores / each.weight for name, each in said.items() if each.weight > 0.0}
+
+
+def set_up(task: Task) -> SetUp:
+    """Return what a session begins with. All chance comes from the seed of the plan."""
+    plan, agents, n_classes = task.plan, task.agents, task.n_classes
+    training, aside = split_of(plan, task.labels, task.holdout_words, task.roles, task.groups)
+    labels, groups = _at(task.labels, training), at(task.groups, training)
+    weights = _starting_weights(plan, labels, n_classes, _at(task.weights, training))
     initiator = agents[0]
     methods = {name: plan.make_method() for name in agents}
     methods[initiator] = plan.at_home().make_method().of_initiator()
-    n_training = len(labels) if training is None else len(training)
-    true = _at(codes, training)
-    heard = true if told is None else _at(told, training)
-    shares = class_shares(_at(labels, training), n_classes, _at(weights, training))
+    true = _at(task.codes, training)
+    heard = true if task.told is None else _at(task.told, training)
+    codes = {name: true if name == initiator else heard for name in agents}
     rng = np.random.RandomState([plan.seed, 3])
-    told_codes = {name: true if name == initiator else heard for name in agents}
     seeds = {name: int(rng.randint(MAX_SEED)) for name in agents}
-    kept = at(groups, training)
-    if kept is not None and kept.max() + 1 < N_FOLDS and plan.honest_reward != "in-sample":
+    if groups is not None and groups.max() + 1 < N_FOLDS and plan.honest_reward != "in-sample":
         raise SettingsError(
-            f"The {len(kept)} samples to train on are about {kept.max() + 1} persons only, by their groups. At least "
-            f"{N_FOLDS} persons are needed, so that models can be asked about persons whom they have not seen."
+            f"The {len(groups)} samples to train on are about {groups.max() + 1} persons only, by their groups. At "
+            f"least {N_FOLDS} persons are needed, so that models can be asked about persons whom they have not seen."
         )
+    shares = class_shares(labels, n_classes, _at(task.weights, training))
     return SetUp(
+        task=task,
         methods=methods,
-        codes=told_codes,
+        codes=codes,
         training=training,
         aside=aside,
-        n_training=n_training,
-        states=_states(methods, n_training, n_classes, own_weights),
-        holdout=None
-        if aside is None
-        else _holdout(plan, agents, codes, aside, weights, own, shares, label_only, order, at(groups, aside)),
+        n_training=len(labels),
+        states=_states(methods, len(labels), n_classes, weights),
+        holdout=None if aside is None else _holdout(task, aside, shares),
         seeds=seeds,
-        folds={} if kept is None else {name: deal(told_codes[name], plan.cv, seeds[name], kept) for name in agents},
-        groups=kept,
-        weights=own_weights,
+        folds={} if groups is None else {name: deal(codes[name], plan.cv, seeds[name], groups) for name in agents},
+        groups=groups,
+        weights=weights,
         class_shares=shares,
-        label_only=label_only,
-        order=order,
     )
 
 
-def _holdout(
-    plan: Plan,
-    agents: Sequence[str],
-    codes: Codes,
-    aside: Positions,
-    weights: Floats | None,
-    own: Floats | None,
-    shares: Floats,
-    label_only: bool,
-    order: Codes | None,
-    groups: Groups | None,
-) -> HoldOut:
+def _holdout(task: Task, aside: Positions, shares: Floats) -> HoldOut:
     """Return the hold-out samples. They count by their own weights, not by the plan's weights of classes."""
-    theirs = None if weights is None else weights[aside]
-    if theirs is not None and not theirs.sum() > 0.0:
+    plan, weights = task.plan, _at(task.weights, aside)
+    if weights is not None and not weights.sum() > 0.0:
         raise SettingsError(
             f"holdout={plan.holdout} holds out {len(aside)} samples, and all of them have weight zero: they say "
             "nothing about the result. Hold out more, or give more samples a weight."
         )
     return HoldOut(
-        codes[aside],
-        len(shares),
+        task.codes[aside],
+        task.n_classes,
         plan.patience,
         plan.make_method(),
         plan.metric,
-        theirs,
-        None if own is None else own[aside],
+        weights,
+        _at(task.own, aside),
         plan.calibrates,
-        agents,
+        task.agents,
         shares,
-        order,
-        label_only,
-        groups,
+        task.order,
+        at(task.groups, aside),
     )
 
 
@@ -331,7 +307,6 @@ def _states(
 
 
 def _at(values: Values, training: Positions | None) -> Values:
-    """Return the values of the samples to train on."""
     return values if values is None or training is None else values[training]
 
 

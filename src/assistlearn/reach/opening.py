@@ -135,7 +135,7 @@ def follow(run: OpenRun, events: Iterator[Event] | None = None) -> Iterator[Even
             error.add_note(_going_on(folder))
         raise
     except OSError as error:  # of a disk: writing to the run folder raises DiskError, to the ledger it does not
-        why = f"{error.filename or run.ledger_path} cannot be written: {error.strerror or error}."
+        why = f"{error.filename or run.ledger.path} cannot be written: {error.strerror or error}."
         full = DiskError(f"{why} Make room on its disk, or correct its permissions; then go on.")
         full.add_note(_going_on(folder))
         raise full from error

@@ -1,4 +1,4 @@
-"""What a result predicts for a person: from the votes of the agents that speak, or the shares of the classes.
+"""What a session keeps of a model, and what a result predicts for a person from the agents' votes.
 
 Every judgement goes by this, whoever judges: the hold-out samples after a round, the report, the helpers' shares, a
 pilot and a prediction. So a figure is about the decisions that users get.
@@ -8,23 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from assistlearn.combination import Combination
 from assistlearn.combination.linear import Linear
-from assistlearn.core import votes
+from assistlearn.core import Reward, votes
 from assistlearn.core.labels import silent
-from assistlearn.methods.method import Method
+from assistlearn.evaluation.calibration import ScoreCalibration
+from assistlearn.methods.method import HoldoutAnswer, Method
 from assistlearn.types import Bools, Codes, Floats
 
 
-class Calibrates(Protocol):
-    """Turns the sum of all votes into probabilities."""
+class Kept(NamedTuple):
+    """What a session remembers of a kept model. All that is computed from a run is a replay of these."""
 
-    def probabilities(self, total: Floats) -> Floats:
-        """Return the class probabilities."""
+    round: int
+    agent: str
+    model_weight: float
+    reward: Reward | None = None  # where it is honest; otherwise nothing is computed from it after the turn
+    holdout: HoldoutAnswer | None = None
 
 
 class Votes(NamedTuple):
@@ -38,43 +42,21 @@ class Votes(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What is decided about some samples. Classes are in their open order, except in ``parts``.
+    """What is decided about some samples. Classes are in their open order, except in ``parts``."""
 
-    Attributes
-    ----------
-    total : ndarray of shape (n_samples, n_classes)
-        The score of each class; the class with the highest one, the first among equals, is the answer.
-    probabilities : ndarray of shape (n_samples, n_classes)
-        The probability of each class.
-    spoken : ndarray of bool
-        About which samples somebody says something. The shares of the classes decide about the others.
-    parts : dict of str to ndarray of shape (n_samples, n_classes)
-        Each agent's share of the total, by class code; the shares of the classes are the first agent's.
-    """
-
-    total: Floats
+    total: Floats  # the score of each class; the highest one, the first among equals, is the answer
     probabilities: Floats
-    spoken: Bools
-    parts: dict[str, Floats]
+    spoken: Bools  # about which samples somebody says something; the shares of the classes decide about the others
+    parts: dict[str, Floats]  # each agent's share of the total, by class code; the class shares are the first agent's
 
 
 @dataclass(frozen=True)
 class Deciding:
     """How a result decides about samples.
 
-    Attributes
-    ----------
-    method : Method
-        How votes are put together.
-    class_shares : ndarray of shape (n_classes,)
-        The share of each class among the samples that were trained on, by weight, in the open order of the classes.
-        They decide about a sample about which nobody says anything: no agent that counts holds it, or has kept a model.
-    learned : Combination, optional
-        The combination of the votes, where they are not just put together by the method.
-    calibration : ScoreCalibration, optional
-        Turns the total into probabilities. Where the shares of the classes decide, they are the probabilities.
-    order : ndarray of int, optional
-        The class code of each class, where codes are in a secret order.
+    ``class_shares`` are the shares of the classes among the samples that were trained on, by weight, in the open order.
+    They decide about a sample about which nobody says anything: no agent that counts holds it, or has kept a model.
+    ``order`` has the class code of each class, where codes are in a secret order.
 
     Examples
     --------
@@ -89,7 +71,7 @@ class Deciding:
     method: Method
     class_shares: Floats
     learned: Combination | None = None
-    calibration: Calibrates | None = None
+    calibration: ScoreCalibration | None = None
     order: Codes | None = None
 
     def about(self, said: Mapping[str, Votes], n_samples: int, own: Floats | None = None) -> Decision:

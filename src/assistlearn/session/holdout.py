@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,31 +14,28 @@ from numpy.typing import NDArray
 from assistlearn.agent.agent import Answer
 from assistlearn.combination import Combination
 from assistlearn.core import votes
+from assistlearn.core.labels import silent
 from assistlearn.core.people import Groups, mean_and_error, rarest_classes
-from assistlearn.evaluation.calibration import ScoreCalibration, cross_fitted
+from assistlearn.evaluation.calibration import HOLDOUT, OUT_OF_FOLD, ScoreCalibration, cross_fitted, fit_calibration
 from assistlearn.evaluation.metrics import METRICS, answers_of
-from assistlearn.methods.method import HoldoutAnswer, Method
+from assistlearn.evaluation.result import Decided, Report, compare
+from assistlearn.evaluation.shares import Estimate, GainShares, shares_of_decisions, shares_of_sum
+from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
-from assistlearn.session.deciding import Deciding, Decision, Votes
+from assistlearn.session.deciding import Deciding, Decision, Kept, Votes
 from assistlearn.types import Bools, Codes, Floats
 
-# The agents' votes on the hold-out samples, and the decision that follows from them.
+Rows = NDArray[np.intp]
+
+Doubt: TypeAlias = Callable[..., str]
+"""Returns why an answer (and its round) is not believed; an empty text if it is."""
 
 
 @dataclass(frozen=True)
 class HoldoutVotes:
-    """The agents' votes on the hold-out samples in the first rounds, and the decision that follows from them.
+    """The agents' votes on the hold-out samples, the initiator's first, and how these are decided.
 
-    Attributes
-    ----------
-    said : mapping of str to Votes
-        The votes of each agent, the initiator first.
-    deciding : Deciding
-        What becomes of them.
-    n_samples : int
-        The number of hold-out samples.
-    own : ndarray or None
-        The initiator's own columns, as numbers, where a combination may look at them.
+    ``own`` are the initiator's own columns, as numbers, where a combination may look at them.
     """
 
     said: Mapping[str, Votes]
@@ -52,43 +50,26 @@ class HoldoutVotes:
         return self.deciding.learned is None and self.deciding.method.adds_up and bool(first.scores.any(axis=1).all())
 
     def of(self, agents: Container[str]) -> HoldoutVotes:
-        """Return the votes of some of the agents only."""
         return replace(self, said={name: each for name, each in self.said.items() if name in agents})
 
     def calibrated_by(self, calibration: ScoreCalibration | None) -> HoldoutVotes:
-        """Return the same votes, with a calibration of the probabilities."""
         return replace(self, deciding=replace(self.deciding, calibration=calibration))
 
     def decided(self) -> Decision:
-        """Return what these agents decide."""
         return self.deciding.about(self.said, self.n_samples, self.own)
 
 
 def calibrated(decision: Decision, labels: Codes, weights: Floats | None) -> Floats:
     """Return probabilities, those of each sample calibrated on other samples.
 
-    Where no agent says anything about a sample, the shares of the classes stay as they are.
-
-    Parameters
-    ----------
-    decision : Decision
-        What is decided about the samples.
-    labels : ndarray of shape (n_samples,)
-        The classes of the samples, in their open order.
-    weights : ndarray of shape (n_samples,) or None
-        How much each sample counts.
+    Where no agent says anything about a sample, the shares of the classes stay as they are. ``labels`` are the places
+    of the samples' classes in their open order.
     """
     spoken, said = decision.spoken, decision.probabilities.copy()
     if spoken.any():
         own = None if weights is None else weights[spoken]
         said[spoken] = cross_fitted(decision.total[spoken], labels[spoken], own)
     return said
-
-
-# Samples kept aside, whose labels only the initiator knows. They show when to stop, and how good the result is.
-
-
-Rows = NDArray[np.intp]
 
 
 def split(codes: Codes, fraction: float, rng: np.random.RandomState, groups: Groups | None = None) -> tuple[Rows, Rows]:
@@ -132,15 +113,6 @@ def _split_groups(codes: Codes, groups: Groups, fraction: float, rng: np.random.
     return np.flatnonzero(~aside), np.flatnonzero(aside)
 
 
-class Heard(NamedTuple):
-    """What a kept model has answered for the hold-out samples, with its round, its agent and its weight."""
-
-    round: int
-    agent: str
-    answer: HoldoutAnswer
-    model_weight: float
-
-
 class HoldOut:
     """The votes of all kept models on the hold-out samples, and which round was the best.
 
@@ -148,16 +120,10 @@ class HoldOut:
     ----------
     codes : ndarray of shape (n_holdout,)
         The class codes of the hold-out samples.
-    n_classes : int
-        The number of classes.
     patience : int
         How many rounds without a better result end the training.
-    method : Method
-        How models vote, and how the agents' votes are put together.
     metric : str
         The metric that has to improve: a name in :data:`~assistlearn.evaluation.metrics.METRICS`.
-    weights : ndarray of shape (n_holdout,), optional
-        How much each sample counts; equal by default.
     own : ndarray of shape (n_holdout, n_columns), optional
         The initiator's own columns, as numbers, where a combination may look at them.
     calibrates : bool, default=False
@@ -169,15 +135,11 @@ class HoldOut:
         The share of each class among the samples to train on, in the open order of the classes; equal by default.
     order : ndarray of int, optional
         The class code of each class, where codes are in a secret order.
-    label_only : bool, default=False
-        Whether the initiator has labels alone.
     groups : ndarray of int of shape (n_holdout,), optional
         Which hold-out samples are about the same person; by default no two are.
 
     Attributes
     ----------
-    codes, n_classes, weights, label_only, groups
-        As above.
     labels : ndarray of shape (n_holdout,)
         The class of each sample, as its place in the open order of the classes. All figures go by these.
     best_round : int
@@ -197,14 +159,12 @@ class HoldOut:
         agents: Sequence[str] = (),
         class_shares: Floats | None = None,
         order: Codes | None = None,
-        label_only: bool = False,
         groups: Groups | None = None,
     ) -> None:
         self.codes = codes
         self.labels = codes if order is None else np.argsort(order)[codes]
         self.n_classes = n_classes
         self.weights = weights
-        self.label_only = label_only
         self.groups = groups
         self.best_round = 0
         shares = np.full(n_classes, 1.0 / n_classes) if class_shares is None else class_shares
@@ -213,16 +173,16 @@ class HoldOut:
         self._metric = METRICS[metric]
         self._own = own
         self._calibrates = calibrates and self._metric.of_probabilities
-        self._heard: list[Heard] = []
+        self._kept: list[Kept] = []
         self._initiator = next(iter(agents), "")
         self._so_far = {name: self._silence() for name in agents}
         self._best: float | None = None
         self._round = 0
 
-    def add(self, heard: Heard) -> None:
-        """Add a kept model's votes."""
-        self._heard.append(heard)
-        self._add(self._so_far, heard)
+    def add(self, kept: Kept) -> None:
+        if kept.holdout is not None:
+            self._kept.append(kept)
+            self._add(self._so_far, kept)
 
     def finish_round(self, learned: Combination | None = None) -> tuple[float, float | None]:
         """Return the accuracy and the metric after this round, of the sum of the votes or of the combination.
@@ -231,7 +191,8 @@ class HoldOut:
         """
         self._round += 1
         accuracy, measured = self.measured(self._votes(self._so_far, learned))
-        if self.best_round == 0 or (measured is not None and self._is_better(measured)):
+        better = measured is not None and (self._best is None or self._metric.better(measured, self._best))
+        if self.best_round == 0 or better:
             self._best = measured
             self.best_round = self._round
         return accuracy, measured
@@ -243,9 +204,6 @@ class HoldOut:
         answers = answers_of(self.labels, said, self.weights, votes.winners(decision.total))
         return METRICS["accuracy"].of(answers) or 0.0, self._metric.of(answers)
 
-    def _is_better(self, measured: float) -> bool:
-        return self._best is None or self._metric.better(measured, self._best)
-
     @property
     def exhausted(self) -> bool:
         """Whether the result has not become better for ``patience`` rounds."""
@@ -254,9 +212,9 @@ class HoldOut:
     def votes_of(self, n_rounds: int, learned: Combination | None = None) -> HoldoutVotes:
         """Return the votes of the models of the first ``n_rounds`` rounds."""
         said = {name: self._silence() for name in self._so_far}
-        for heard in self._heard:
-            if heard.round <= n_rounds:
-                self._add(said, heard)
+        for kept in self._kept:
+            if kept.round <= n_rounds:
+                self._add(said, kept)
         return self._votes(said, learned)
 
     def _votes(self, said: Mapping[str, Votes], learned: Combination | None) -> HoldoutVotes:
@@ -268,10 +226,11 @@ class HoldOut:
         }
         return HoldoutVotes(heard, replace(self._deciding, learned=learned), len(self.codes), self._own)
 
-    def _add(self, said: dict[str, Votes], heard: Heard) -> None:
-        before = said.get(heard.agent) or self._silence()
-        self._deciding.method.add_holdout(before.scores, heard.answer, heard.model_weight)
-        said[heard.agent] = Votes(before.scores, before.weight + heard.model_weight)
+    def _add(self, said: dict[str, Votes], kept: Kept) -> None:
+        before = said.get(kept.agent) or self._silence()
+        assert kept.holdout is not None
+        self._deciding.method.add_holdout(before.scores, kept.holdout, kept.model_weight)
+        said[kept.agent] = Votes(before.scores, before.weight + kept.model_weight)
 
     def _silence(self) -> Votes:
         return Votes(np.zeros((len(self.codes), self.n_classes)), 0.0)
@@ -300,43 +259,26 @@ HALF_A_SAMPLE = 0.5
 """By how many samples a count may be wrong, beside its standard error: no error among few samples is no certainty."""
 
 
-@dataclass(frozen=True)
-class Doubt:
-    """Compares an agent's claims about training samples with its answers for hold-out samples.
+def contradiction(method: Method, holdout: HoldOut, held: Bools | None, answer: Answer, round: int = 1) -> str:
+    """Return why an agent's answer in a round is not believed; an empty text if it is.
 
-    Attributes
-    ----------
-    method : Method
-        What rewards and answers mean.
-    holdout : HoldOut
-        The hold-out samples, whose labels the agent does not know.
-    held : ndarray of bool, optional
-        The training samples that the agent holds; all by default.
+    ``held`` are the training samples that the agent holds; None for all.
     """
-
-    method: Method
-    holdout: HoldOut
-    held: Bools | None = None
-
-    def __call__(self, answer: Answer, round: int = 1) -> str:
-        """Return why an answer of this round is not believed; an empty text if it is."""
-        if answer.holdout is None or answer.verdict.useless:
-            return ""
-        n_classes = self.holdout.n_classes
-        claimed = self.method.reward_losses(answer.reward, n_classes)
-        claimed = claimed if self.held is None else claimed[self.held]
-        found = self.method.holdout_losses(answer.holdout, self.holdout.codes, n_classes)
-        said, seen = _Mean.of(claimed), _Mean.of(found)
-        worse, error = seen.mean - said.mean, math.hypot(said.error, seen.error)
-        of_scores = ERRORS if round == 1 else ERRORS_LATER
-        errors = of_scores if self.method.wants_probabilities else ERRORS_OF_BITS
-        if not worse > max(errors * error, LEAST * self.method.loss_of_guessing(n_classes)):
-            return ""
-        return (
-            f"the hold-out samples contradict it. By what it says of {said.n:,} training samples, whose labels it "
-            f"knows, its model loses {said.mean:.3f} on average. On {seen.n:,} hold-out samples, whose labels it does "
-            f"not know, it loses {seen.mean:.3f}: more by {worse / error:.0f} standard errors"
-        )
+    if answer.holdout is None or answer.verdict.useless:
+        return ""
+    claimed = method.reward_losses(answer.reward, holdout.n_classes)
+    n_said, said, error_said = _mean(claimed if held is None else claimed[held])
+    n_seen, seen, error_seen = _mean(method.holdout_losses(answer.holdout, holdout.codes, holdout.n_classes))
+    worse, error = seen - said, math.hypot(error_said, error_seen)
+    of_scores = ERRORS if round == 1 else ERRORS_LATER
+    errors = of_scores if method.wants_probabilities else ERRORS_OF_BITS
+    if not worse > max(errors * error, LEAST * method.loss_of_guessing(holdout.n_classes)):
+        return ""
+    return (
+        f"the hold-out samples contradict it. By what it says of {n_said:,} training samples, whose labels it knows, "
+        f"its model loses {said:.3f} on average. On {n_seen:,} hold-out samples, whose labels it does not know, it "
+        f"loses {seen:.3f}: more by {worse / error:.0f} standard errors"
+    )
 
 
 def doubt_of(plan: Plan, holdout: HoldOut | None, held: Bools | None = None) -> Doubt | None:
@@ -348,18 +290,159 @@ def doubt_of(plan: Plan, holdout: HoldOut | None, held: Bools | None = None) -> 
     method = plan.make_method()
     if holdout is None or plan.honest_reward != "out-of-fold" or method.keeps_labels:
         return None
-    return Doubt(method, holdout, held)
+    return partial(contradiction, method, holdout, held)
+
+
+def _mean(losses: Floats) -> tuple[int, float, float]:
+    """Return the number of losses, their mean and its error; samples on which the agent abstains have no loss."""
+    there = losses[~np.isnan(losses)]
+    mean, error = mean_and_error(there)
+    return len(there), mean, math.hypot(error, HALF_A_SAMPLE / max(len(there), 1))
+
+
+# -- at the end: the result with help and alone, who helped, and who made it worse
+
+
+BEYOND_CHANCE = 1.96
+"""If a difference is more than this many standard errors from zero, it is not explained by chance."""
+
+LEAST_SAMPLES = 2
+"""Fewer hold-out samples say nothing about who helped."""
 
 
 @dataclass(frozen=True)
-class _Mean:
-    n: int
-    mean: float
-    error: float
+class Evaluating:
+    """How a result is judged on the hold-out samples.
 
-    @classmethod
-    def of(cls, losses: Floats) -> _Mean:
-        """Return the mean loss, without samples on which the agent abstains: they have no loss."""
-        there = losses[~np.isnan(losses)]
-        mean, error = mean_and_error(there)
-        return cls(len(there), mean, math.hypot(error, HALF_A_SAMPLE / max(len(there), 1)))
+    ``alone`` trains the initiator alone with at most the given number of models, and returns its votes on them.
+    ``seed`` is for intervals and shares that are drawn at random. With ``leave_out``, helpers that make the result
+    worse are left out of it. Where probabilities are calibrated, each sample is judged by a calibration on others.
+    """
+
+    holdout: HoldOut
+    agents: Sequence[str]
+    alone: Callable[[int], HoldoutVotes]
+    seed: int
+    leave_out: bool = True
+    calibrates: bool = False
+    label_only: bool = False  # the initiator has labels alone: without help it knows the shares of the classes, no more
+
+    def report(self, n_rounds: int, n_models: int, learned: Combination | None, doubted: Sequence[str] = ()) -> Report:
+        """Return what the hold-out samples show about the first ``n_rounds`` rounds, which have ``n_models`` models.
+
+        The votes of ``doubted`` agents do not count.
+        """
+        heard = self.holdout.votes_of(n_rounds, learned)
+        worse, left_out = self._worse(heard, doubted)
+        kept = heard.of([agent for agent in self.agents if agent not in left_out])
+        alone = self._decided(self.alone(max(n_models, 1)))
+        found = compare(
+            self.holdout.labels, self._decided(kept), alone, self.holdout.weights, self.seed, self.holdout.groups
+        )
+        return Report(
+            models_alone=0 if self.label_only else n_models,
+            shares=self._shares(kept, left_out),
+            worse=worse,
+            left_out=left_out,
+            alone_by_labels=self.label_only,
+            **found,
+        )
+
+    def _worse(self, heard: HoldoutVotes, doubted: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return who makes the result worse, and who is left out: the worst first, until none makes it worse."""
+        left_out = list(doubted)
+        while True:
+            staying = heard.of([agent for agent in self.agents if agent not in left_out])
+            harm = {helper: _harm(each) for helper, each in self._dropped(staying).items()}
+            worse = sorted((helper for helper in harm if harm[helper] > 0.0), key=lambda helper: -harm[helper])
+            if not worse or not self.leave_out:
+                return [*left_out[len(doubted) :], *worse], left_out
+            left_out.append(worse[0])
+
+    def _dropped(self, heard: HoldoutVotes) -> dict[str, Estimate]:
+        """Return for each helper that has a vote by how much the log loss is higher without it, with all others."""
+        if len(self.holdout.labels) < LEAST_SAMPLES:
+            return {}
+        helpers = [agent for agent in self.agents[1:] if agent in heard.said and heard.said[agent].weight > 0.0]
+        return {helper: self._loss_without(helper, heard) for helper in helpers}
+
+    def _loss_without(self, helper: str, heard: HoldoutVotes) -> Estimate:
+        others, weights = {*heard.said} - {helper}, self.holdout.weights
+
+        def decide(there: frozenset[str]) -> tuple[Floats, Floats]:
+            found = self._decided(heard.of(others | there))
+            return found.total, found.probabilities if found.calibrated is None else found.calibrated
+
+        return shares_of_decisions([helper], decide, self.holdout.labels, weights, groups=self.holdout.groups).loss
+
+    def _shares(self, heard: HoldoutVotes, left_out: Sequence[str]) -> GainShares | None:
+        """Return every helper's gain share; the same calibration is used for all sets of helpers."""
+        helpers, weights = [agent for agent in self.agents[1:] if agent not in left_out], self.holdout.weights
+        if len(self.holdout.labels) < LEAST_SAMPLES or not helpers:
+            return None
+        calibration = self._calibration(heard) if self.calibrates else None
+        how: Any = {"seed": self.seed, "groups": self.holdout.groups}
+        if heard.adds_up:
+            named = {agent: heard.deciding.in_order(heard.said[agent].scores) for agent in (self.agents[0], *helpers)}
+            own = named.pop(self.agents[0])
+            return shares_of_sum(own, named, self.holdout.labels, weights, calibration=calibration, **how)
+        by_all = heard.calibrated_by(calibration)
+
+        def decide(there: frozenset[str]) -> tuple[Floats, Floats]:
+            found = by_all.of({self.agents[0]} | there).decided()
+            return found.total, found.probabilities
+
+        return shares_of_decisions(helpers, decide, self.holdout.labels, weights, **how)
+
+    def _calibration(self, heard: HoldoutVotes) -> ScoreCalibration | None:
+        """Return the calibration on all samples about which an agent says something; None if there are none."""
+        decision, weights = heard.decided(), self.holdout.weights
+        spoken = decision.spoken
+        if not spoken.any():
+            return None
+        labels = self.holdout.labels[spoken]
+        return fit_calibration(decision.total[spoken], labels, None if weights is None else weights[spoken])
+
+    def _decided(self, heard: HoldoutVotes) -> Decided:
+        """Return the decision; the probabilities of a sample are calibrated on other samples."""
+        found = heard.decided()
+        judged = calibrated(found, self.holdout.labels, self.holdout.weights) if self.calibrates else None
+        return Decided(found.total, found.probabilities, judged)
+
+
+def _harm(dropped: Estimate) -> float:
+    """Return by how much dropping a helper lowers the loss beyond chance; at most zero where it does not."""
+    return -dropped.value - BEYOND_CHANCE * dropped.error
+
+
+# Probabilities are calibrated on decisions about samples that no model has seen: hold-out samples, or else training
+# samples by what out-of-fold rewards say of them. Samples about which no agent says anything do not count, because
+# their decision does not come from votes.
+
+
+def calibration_on_holdout(holdout: HoldOut, n_rounds: int, left_out: Container[str] = ()) -> ScoreCalibration | None:
+    """Return the calibration on the hold-out samples; None where nobody has a vote, or no sample any weight."""
+    said = holdout.votes_of(n_rounds)
+    decision = said.of([agent for agent in said.said if agent not in left_out]).decided()
+    return _fitted(decision.total, holdout.labels, holdout.weights, decision.spoken, HOLDOUT)
+
+
+def calibration_out_of_fold(
+    models: Iterable[Kept], method: Method, codes: Codes, n_classes: int, weights: Floats | None, order: Codes | None
+) -> ScoreCalibration | None:
+    """Return the calibration on the training samples, by honest rewards; without hold-out samples all models count."""
+    total = np.zeros((len(codes), n_classes))
+    for each in models:
+        assert each.reward is not None
+        total += each.model_weight * method.class_votes(each.reward, codes)
+    order = np.arange(n_classes) if order is None else order
+    spoken = ~silent([total], len(total))
+    return _fitted(np.ascontiguousarray(total[:, order]), np.argsort(order)[codes], weights, spoken, OUT_OF_FOLD)
+
+
+def _fitted(total: Floats, labels: Codes, weights: Floats | None, spoken: Bools, kind: str) -> ScoreCalibration | None:
+    if not spoken.all():
+        total, labels, weights = total[spoken], labels[spoken], None if weights is None else weights[spoken]
+        if not len(total) or (weights is not None and not weights.sum() > 0.0):
+            return None
+    return fit_calibration(total, labels, weights, fitted_to=kind)

@@ -21,11 +21,21 @@ from assistlearn.errors import AssistLearnError, BusyError, RunError, Unreachabl
 from assistlearn.events import Event, EventLog, JobStarted, Predicted, TroubleMet
 from assistlearn.initiator.alignment import opening_of
 from assistlearn.initiator.folder import FinishedFolder, locked
-from assistlearn.initiator.prediction import AgentVotes, Prediction, asked_agents, load_models, predict, result_of
+from assistlearn.initiator.prediction import (
+    AgentVotes,
+    Outcome,
+    Prediction,
+    asked_agents,
+    load_models,
+    looked_up,
+    predict,
+    result_of,
+    votes_of_ours,
+    votes_on_each,
+)
 from assistlearn.initiator.prediction import without as asked_without
 from assistlearn.initiator.run import OpenRun
 from assistlearn.initiator.training import tell_end
-from assistlearn.initiator.votes import Outcome, looked_up, votes_of_ours, votes_on_each
 from assistlearn.protocol import messages as m
 from assistlearn.reach.opening import with_own_table
 from assistlearn.reach.standing_way import StandingWay
