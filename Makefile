@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 unexport PYTHONDONTWRITEBYTECODE  # every agent of a test is a process; each would compile the package again
 
-.PHONY: help setup test lint types layers unit failures attacks coverage docs linkcheck demo paper dist bench clean
+.PHONY: help setup test lint format types layers unit failures attacks coverage docs linkcheck demo paper dist bench clean
 .PHONY: network-results network-reach network-attacks network-site network-failures
 
 help: ## List the targets
@@ -26,10 +26,19 @@ test: $(STAMP) ## Everything CI runs
 	$(MAKE) --jobs $(JOBS) --output-sync docs lint types layers
 	$(MAKE) unit
 
-lint: $(STAMP) ## Style of code and docstrings, and spelling
+# Programs write the pages of evidence and the figures of the paper, or tables in them
+PAGES = $(shell git ls-files '*.md' ':!docs/evidence' ':!src')
+
+lint: $(STAMP) ## Style of code, docstrings and pages, and spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mdformat --check $(PAGES)
 	$(BIN)/typos --format brief .github bench deploy docs src tests *.md
+
+format: $(STAMP) ## Put right what lint says of style, where a program can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/mdformat $(PAGES)
 
 types: $(STAMP) ## Static types
 	$(BIN)/mypy

@@ -30,7 +30,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 # Tutorials are notebooks in Markdown. They run whenever the documentation is built; a cell that fails fails the build.
