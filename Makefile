@@ -27,13 +27,13 @@ test: $(STAMP) ## Everything CI runs
 	$(MAKE) unit
 
 # Programs write the pages of evidence and the figures of the paper, or tables in them
-PAGES = $(shell git ls-files '*.md' ':!docs/evidence' ':!src')
+PAGES = $(shell git ls-files '*.md' ':!docs/evidence' ':!src' ':!bench' ':!paper' ':!tests')  # programs write into the others
 
 lint: $(STAMP) ## Style of code, docstrings and pages, and spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mdformat --check $(PAGES)
-	$(BIN)/typos --format brief .github bench deploy docs src tests *.md
+	$(BIN)/typos --format brief .github bench deploy docs paper src tests *.md
 
 format: $(STAMP) ## Put right what lint says of style, where a program can
 	$(BIN)/ruff check --fix .
