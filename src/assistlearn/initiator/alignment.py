@@ -36,13 +36,6 @@ def open_everywhere(run: OpenRun) -> None:
     If an owner must consent first, the other helpers are asked, too, whether they allow the run, so that the error
     names everybody who does not. A run that somebody does not allow is opened at no further agent, because opening a
     run is counted there.
-
-    Raises
-    ------
-    ConsentAwaitedError
-        Owners have not answered yet.
-    RefusedError
-        Somebody does not allow the run, and that will not change by itself.
     """
     missing: dict[str, m.Consent] = {}
     later = []
@@ -104,7 +97,6 @@ def _propose(run: OpenRun, helper: str, withdrawn: bool = False) -> m.Consent | 
 
 
 def _check_all_allow(missing: dict[str, m.Consent]) -> None:
-    """Raise an error that names every helper whose owner's consent is missing."""
     if not missing:
         return
     words = " ".join(_in_words(helper, answer) for helper, answer in missing.items())
@@ -113,7 +105,6 @@ def _check_all_allow(missing: dict[str, m.Consent]) -> None:
 
 
 def _in_words(helper: str, answer: m.Consent) -> str:
-    """Return the state of a request, in words; long texts of the helper are cut."""
     since = f"since {shown(answer.since, 16).removesuffix('...').replace('T', ' ')} UTC"
     request = f"request {shown(answer.request, 12)}"
     text = shown(answer.text, 500)
@@ -197,7 +188,6 @@ class Matching:
         self._held: Bools = np.zeros(0, dtype=bool)
 
     def find(self) -> Bools:
-        """Return which of the samples the helper holds."""
         self._held = self._side.finish(self._ask(1, self._side.start()))
         self._run.log.append(SamplesMatched(self._helper, len(self._ids), int(np.count_nonzero(self._held))))
         return self._held
@@ -257,13 +247,7 @@ def _check_classes(run: OpenRun, rows: Rows) -> None:
 
 
 def forget(run: OpenRun) -> RunForgotten:
-    """Ask every agent to remove what it keeps of the run; remove the run's folder when all have done so.
-
-    Returns
-    -------
-    forgotten : RunForgotten
-        How many models each agent has removed, 0 if it no longer knows the run; and which agents did not, and why.
-    """
+    """Ask every agent to remove what it keeps of the run; remove the run's folder when all have done so."""
     removed: dict[str, int] = {}
     absent: dict[str, str] = {}
     for name, agent in run.agents.items():

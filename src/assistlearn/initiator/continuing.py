@@ -46,10 +46,7 @@ SAME_TERMS = ("method", "loss", "score_bits")
 
 
 def check_can_go_on(earlier: RunFolder, initiator: str, classes: Sequence[Any], plan: Plan) -> RunSettings:
-    """Return the settings of an earlier run; refuse one from which this initiator cannot go on with this plan.
-
-    ``classes`` are those in the initiator's table now.
-    """
+    """Return the settings of an earlier run; refuse one from which this initiator cannot go on with this plan."""
     settings = earlier.settings()
     if terms_of(settings) is not None or earlier.result() is None:
         what = "a pilot" if terms_of(settings) is not None else "not finished. Finish it first, with --resume"
@@ -72,10 +69,7 @@ def check_can_go_on(earlier: RunFolder, initiator: str, classes: Sequence[Any], 
 
 
 def check_same_terms(earlier: RunSettings, given: Mapping[str, Any]) -> None:
-    """Refuse another value for a setting that decides what the turns of the earlier run mean.
-
-    ``given`` are settings of the new run, some or all.
-    """
+    """Refuse another value for a setting that decides what the turns of the earlier run mean."""
     for name in SAME_TERMS:
         before = getattr(earlier.plan, name)
         now = given.get(name, before)
@@ -161,7 +155,6 @@ class EarlierRun:
 
     @classmethod
     def of(cls, run: OpenRun) -> EarlierRun | None:
-        """Return the run from which this one goes on; None where there is none."""
         earlier = cls(run.folder.path)
         return earlier if (earlier._folder / "facts.json").exists() else None
 
@@ -262,24 +255,20 @@ class EarlierPeople(NamedTuple):
         return cls(earlier, labelled[order], places[order], same[order])
 
     def kept(self, kept: Bools) -> EarlierPeople:
-        """Return only the rows that take part."""
         return EarlierPeople(self.earlier, self.rows[kept], self.places[kept], self.same[kept])
 
     @property
     def roles(self) -> Codes:
-        """What each of them was in the earlier run: new, trained on or held out."""
         held_out = self.earlier.aside[self.places]
         return np.where(self.places < 0, NEW, np.where(held_out, HELD_OUT, TRAINED_ON))
 
     def write(self) -> None:
-        """Write with which earlier samples the run begins, and what each of its own samples was before."""
         still = np.zeros(len(self.earlier.aside), dtype=bool)
         still[self.places[self.same]] = True
         self.earlier.write({"still.npy": storage.array_bytes(still), "roles.npy": storage.array_bytes(self.roles)})
 
 
 def roles_of(run: OpenRun) -> Codes | None:
-    """Return what each sample of a run was in the earlier run; None in a run that goes on from no other."""
     earlier = EarlierRun.of(run)
     return None if earlier is None else earlier.roles
 
@@ -363,7 +352,6 @@ def _recalled(run: OpenRun, earlier: EarlierRun, agent: str) -> m.Recalled | Non
 
 
 def _changes(run: OpenRun, earlier: EarlierRun, replies: Mapping[str, m.Recalled]) -> RunGoesOn:
-    """Return what has changed since the earlier run."""
     roles, still, now = earlier.roles, earlier.still, run.settings.plan.of_runs()
     assert roles is not None
     before: dict[str, Any] = earlier.facts["settings"]
@@ -396,7 +384,6 @@ class TurnAgain(NamedTuple):
 
 
 def turns_again(run: OpenRun, made: SetUp, schedule: Schedule, n_samples: int) -> dict[str, dict[int, TurnAgain]]:
-    """Return, for each agent and round, what the initiator knows about the turn that is taken again."""
     found: dict[str, dict[int, TurnAgain]] = {name: {} for name in run.settings.agents}
     earlier, masks = EarlierRun.of(run), run.folder.held(n_samples)
     if earlier is None:

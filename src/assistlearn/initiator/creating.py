@@ -106,7 +106,6 @@ def _check_labels(initiator: AgentDescription, plan: Plan) -> None:
 
 
 def check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:
-    """Refuse the name of a run that one of the agents has already."""
     for description in descriptions:
         if RunStore(run_folder(description.models, run)).exists:
             raise RunError(
@@ -116,7 +115,6 @@ def check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:
 
 
 def check_matching(alignment: str, descriptions: Sequence[AgentDescription]) -> None:
-    """Refuse a way to match samples that cannot work here, before anything is sent."""
     if alignment == "psi":
         require_library()
         return

@@ -70,12 +70,10 @@ def somebody_works(folder: Path) -> bool:
 
 
 def _command() -> str:
-    """Return the command of this program that runs, such as ``train``."""
     return sys.argv[1] if len(sys.argv) > 1 and sys.argv[1].isalpha() else "python"
 
 
 def _holder(file: TextIO) -> str:
-    """Return who has the lock: the last process in the file that is still running."""
     file.seek(0)
     for line in reversed(file.read().splitlines()):
         pid, _, command = line.partition(" ")
@@ -126,13 +124,10 @@ ALONE, OPENED = "alone", "opened"
 """Folders of a pilot: for the training of the initiator without help, and for the losses on opened samples."""
 
 LABELS = "labels.json"
-"""The file that ties a run to the ledger of told labels."""
 
 TOKEN_FILE = "serve.token"  # noqa: S105  the name of a file
-"""The file with what clients of a prediction service must send. It exists once the run was served."""
 
 VOTES_HEARD = "votes_heard.npz"
-"""The file with the votes for new people that were heard since they were last compared with those of training."""
 
 FILES = (
     "secret.json",
@@ -153,7 +148,6 @@ FILES = (
     NAME,
     TOKEN_FILE,
 )
-"""The files that a run has in its folder."""
 
 BASIS = (
     "secret.json",
@@ -167,10 +161,8 @@ BASIS = (
 """The files that a result rests on, beside the answers to turns: as far as the run has them."""
 
 AGREED, RESTS_ON = "agreed", "rests_on"
-"""The keys of a result for the settings that were agreed on, and for the digests of the files that it rests on."""
 
 NAMES = ("turns", "whole", "earlier", ALONE, OPENED, *FILES)
-"""All files and folders that a run has in its folder."""
 
 
 class RunFolder:
@@ -202,7 +194,6 @@ class RunFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether a run lives here."""
         return (self.path / "settings.json").exists()
 
     def write_settings(self, settings: RunSettings, permutation: list[int], holdout_words: Sequence[int] = ()) -> None:
@@ -210,7 +201,6 @@ class RunFolder:
         self._write_settings(settings.to_dict())
 
     def move(self, files: Mapping[str, str], kits: Mapping[str, str]) -> None:
-        """Write down where agents' files, and kits of a network, are now."""
         with locked(self.path, alone=True):
             facts = self.settings().to_dict()
             facts["files"] = facts["files"] | files
@@ -269,21 +259,18 @@ class RunFolder:
         return np.unpackbits(bits, axis=1, count=n_samples).astype(bool)
 
     def write_people(self, people: NDArray[Any]) -> None:
-        """Write digests of the ids of those who take part."""
         self._write({"people.npy": storage.array_bytes(people)})
 
     def people(self) -> NDArray[Any] | None:
         return self._array("people.npy")
 
     def write_told(self, codes: Codes) -> None:
-        """Write the class codes that helpers are told in place of the true ones."""
         self._write({"told.npy": storage.array_bytes(codes)})
 
     def told(self) -> Codes | None:
         return self._array("told.npy")
 
     def write_labels(self, noted: dict[str, Any]) -> None:
-        """Keep which entry in the label ledger is this run's."""
         self._write({LABELS: storage.json_bytes(noted)})
 
     def labels(self) -> dict[str, Any] | None:
@@ -300,11 +287,9 @@ class RunFolder:
         self._write({f"turns/{number:06d}.msg": reply})
 
     def turn(self, number: int) -> bytes | None:
-        """Return the answer to a turn, as it came."""
         return self._read(f"turns/{number:06d}.msg")
 
     def write_whole_turn(self, number: int, reply: bytes) -> None:
-        """Keep the answer about all samples, to a turn that was taken again: only its new part was sent."""
         self._write({f"whole/{number:06d}.msg": reply})
 
     def whole_turn(self, number: int) -> bytes | None:
@@ -322,7 +307,6 @@ class RunFolder:
         self._write({"left.json": storage.json_bytes(self.left() | {agent: known})})
 
     def left(self) -> dict[str, Any]:
-        """Return the agents that the run went on without: from which turn on, and why."""
         left: dict[str, Any] = self._json("left.json") or {}
         return left
 
@@ -343,7 +327,6 @@ class RunFolder:
         return self._read("combination.bin")
 
     def write_votes_in_training(self, votes: NDArray[Any]) -> None:
-        """Keep the agents' honest votes on training samples, in the order of the agents."""
         self._write({"votes.npy": storage.array_bytes(votes)})
 
     def votes_in_training(self) -> NDArray[Any] | None:
@@ -351,7 +334,6 @@ class RunFolder:
 
     @property
     def votes_heard(self) -> Path:
-        """Where votes for new people wait until they are compared with those of training."""
         return self.path / VOTES_HEARD
 
     def write_result(self, result: dict[str, Any]) -> None:
@@ -361,7 +343,6 @@ class RunFolder:
         self._write({"result.json": storage.json_bytes(facts)})
 
     def _basis(self) -> list[Path]:
-        """Return the files that a result rests on, and that do not change after it."""
         found = [self.path / name for name in BASIS] + [
             path for name in ("turns", "whole") for path in sorted((self.path / name).glob("*.msg"))
         ]
@@ -412,16 +393,13 @@ class RunFolder:
         self._write({f"{OPENED}/{number:06d}.npy": storage.array_bytes(losses)})
 
     def opened(self) -> list[Floats]:
-        """Return the losses on the blocks of samples that a pilot has opened so far."""
         paths = sorted((self.path / OPENED).glob("*.npy"))
         return [storage.array_of(self._files.read(path), path) for path in paths]
 
     def write_worth(self, worth: dict[str, Any]) -> None:
-        """Write the answer of a pilot; from now on it is finished."""
         self._write({"worth.json": storage.json_bytes(worth)})
 
     def worth(self) -> dict[str, Any] | None:
-        """Return the answer of a pilot, if it is finished."""
         worth: dict[str, Any] | None = self._json("worth.json")
         return worth
 
@@ -505,7 +483,6 @@ def _labels(folder: RunFolder) -> Iterator[ReleasedBits]:
 
 
 def _votes(folder: RunFolder, agent: str, n_classes: int) -> Iterator[ReleasedBits]:
-    """Yield the votes that an agent has sent for prediction."""
     n_bytes = n_votes = times = 0
     for recorded in read(folder.events):
         match recorded.event:

@@ -19,10 +19,8 @@ from assistlearn.errors import RunError
 from assistlearn.storage import private_folder
 
 KEY_FILE = "class-order.key"
-"""The name of the file in the folder where the initiator keeps its models."""
 
 LABEL_LEDGER = "told-labels.sqlite"
-"""The name of the ledger of told labels beside it, in which people are known by digests under the key."""
 
 KEY_BYTES = 32
 
@@ -35,13 +33,6 @@ def secret_order(key: bytes, fingerprint: str, seed: int, n_classes: int) -> lis
     included, the seed, and a key that the initiator draws once and keeps to itself. The same run again has the same
     order. A helper knows the seed and may guess the table, but cannot know the order without the key. The same order
     twice tells a helper nothing new, since the labels behind it are the same, too.
-
-    Examples
-    --------
-    >>> secret_order(b"known to the initiator alone", "a table", 0, 5)
-    [4, 2, 3, 0, 1]
-    >>> secret_order(b"known to the initiator alone", "a table", 1, 5)
-    [2, 1, 4, 3, 0]
     """
 
     def lot(code: int) -> bytes:
@@ -56,9 +47,6 @@ def secret_words(key: bytes, fingerprint: str, seed: int) -> list[int]:
     A helper knows the labels of training samples, which samples are held out, and the seed of the run. If hold-out
     samples were drawn from that seed, class by class, it could work out their labels. The secret numbers have 256 bits,
     so that nobody can guess them.
-
-    >>> secret_words(b"known to the initiator alone", "a table", 0)[:2]
-    [3765555809, 842490401]
     """
     drawn = hmac.digest(key, f"hold-out {fingerprint} {seed}".encode(), hashlib.sha256)
     return [int.from_bytes(drawn[place : place + 4], "big") for place in range(0, len(drawn), 4)]
@@ -119,10 +107,6 @@ def people_of(ids: Ids, home: Path) -> CodedIds:
 
 
 def places_among(now: CodedIds, then: CodedIds) -> NDArray[np.intp]:
-    """Return the position of each person of ``now`` among those of ``then``; -1 for a person who is not there.
-
-    >>> places_among(np.array([[7, 1], [9, 9]], np.uint8), np.array([[3, 3], [7, 1]], np.uint8))
-    array([ 1, -1])
-    """
+    """Return the position of each person of ``now`` among those of ``then``; -1 for a person who is not there."""
     known = {row.tobytes(): place for place, row in enumerate(np.ascontiguousarray(then))}
     return np.array([known.get(row.tobytes(), -1) for row in np.ascontiguousarray(now)], dtype=np.intp)

@@ -85,8 +85,6 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Booked:
-    """An entry of the ledger, as runs and the ledger of messages remember it: its number, and its digest."""
-
     number: int
     hash: str
 
@@ -122,21 +120,10 @@ def by_chance(chances: Floats) -> Codes:
 
 
 class LabelLedger:
-    """What helpers were told about a label column.
+    """What helpers were told about a label column, by its own name or the one that the owner's file gives it here.
 
-    Parameters
-    ----------
-    home : path
-        The folder where the initiator keeps its models.
-    label : str
-        The name of the column, or the name that the owner's file gives it here.
-    classes : sequence
-        The names of the classes, in their order.
-    named : bool, default=True
-        Whether the owner's file says that this is its name. If not, and people were told about under another name, the
-        column may have been renamed, and nothing is drawn.
-    draw : callable, optional
-        Draws a class in each row of chances (n x K).
+    ``named`` says whether the file names it. If not, and people were told about under another name, the column may have
+    been renamed, and nothing is drawn. ``draw`` draws a class in each row of chances (n x K).
     """
 
     def __init__(
@@ -164,25 +151,8 @@ class LabelLedger:
     ) -> LabelRelease:
         """Return the labels that helpers are told; when this returns, they are in the ledger.
 
-        Parameters
-        ----------
-        run : str
-            The name of the run.
-        ids : Ids
-            The people.
-        labels : ndarray of shape (n,)
-            Their true labels, as positions among the classes.
-        epsilon : float
-            How much a label that is told may say about the true one.
-        most : float, optional
-            How much may be given away about one person's label in all; without it, no sum is refused.
-        afresh : bool, default=False
-            Whether the labels of everybody are drawn anew. Otherwise what was told stays told.
-
-        Raises
-        ------
-        RefusedError
-            More than that would be given away, or what was told before cannot be told again. Nothing is told then.
+        ``labels`` are the true ones, as positions among the classes. If more than ``most`` would be given away about
+        one person's label in all, or what was told before cannot be told again, nothing is told.
         """
         key, n = own_key(self._home), len(ids)
         people, classes = self._people(ids, key), self._digest_of_classes(key)
@@ -234,7 +204,6 @@ class LabelLedger:
             self._check_witness(witness, entries)
 
     def has(self, booked: Booked) -> bool:
-        """Return whether an entry is in the ledger."""
         if not self.exists:
             return False
         with self._written(own_key(self._home)) as connection:
@@ -297,7 +266,6 @@ class LabelLedger:
             )
 
     def _check_sum(self, spent: Floats, n_known: int, epsilon: float, most: float | None) -> None:
-        """Refuse to give away more than is allowed."""
         if most is None:
             return
         allowed = f"at most {most:g} is allowed (privacy.max_label_epsilon)"
@@ -316,7 +284,6 @@ class LabelLedger:
             )
 
     def _people(self, ids: Ids, key: bytes) -> pl.DataFrame:
-        """Return the digest of each id, and its place."""
         return pl.DataFrame(
             {"id": [bytes(each) for each in digests(ids, key)], "place": np.arange(len(ids))},
             schema={"id": pl.Binary, "place": pl.Int64},
@@ -440,7 +407,6 @@ def _append(
 
 
 def _hash(key: bytes, last: str, facts: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]) -> str:
-    """Return the digest of an entry, over its facts, its rows in the order of their ids, and the entry before."""
     state = hashlib.blake2b(json.dumps([last, *facts]).encode(), key=key, digest_size=16, person=b"label entry")
     for row in rows:
         state.update(repr(row).encode())
@@ -522,12 +488,10 @@ def told_labels(run: OpenRun, rows: Rows) -> Codes | None:
 
 
 def check_ledger(ledger: LabelLedger, folder: RunFolder, settings: RunSettings, home: Path) -> None:
-    """Raise an error if the label ledger, its key, and the runs that told labels do not belong together."""
     ledger.check(_witnesses(folder, settings, home))
 
 
 def _tell_truly(run: OpenRun, ledger: LabelLedger, rows: Rows) -> None:
-    """Book that helpers are told the true labels, once for each run."""
     if run.table.max_label_epsilon is not None:
         raise RefusedError(
             f"Helpers may be told labels at epsilon {run.table.max_label_epsilon:g} at most (privacy.max_label_epsilon "

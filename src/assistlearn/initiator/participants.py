@@ -101,7 +101,6 @@ def _refuse_claims(said: Reward | HoldoutAnswer, held: Bools | None, what: str) 
 
 
 def _refuse_loud(said: Reward | HoldoutAnswer, loudest: float, what: str) -> None:
-    """Refuse scores above what a model can say."""
     if isinstance(said, SoftReward) and said.loudest() > loudest * (1.0 + TOLERANCE):
         raise ProtocolError(f"{what} is {said.loudest():.6g}; a model can say at most {loudest:.6g}.")
 
@@ -111,8 +110,6 @@ def _refuse_loud(said: Reward | HoldoutAnswer, loudest: float, what: str) -> Non
 
 @dataclass(frozen=True)
 class ToldTask:
-    """What an agent was told of the samples."""
-
     codes: Codes  # of those to train on
     n_classes: int
     n_holdout: int = 0
@@ -122,24 +119,9 @@ class RemoteParticipant:
     """An agent that is asked over a connection.
 
     This object keeps the news that the agent has not heard yet, and sends them with its next turn. An agent that has
-    lost what it knew is sent all news since then, with their rewards from the run's folder.
-
-    Parameters
-    ----------
-    connection : Connection
-        To the agent.
-    run : str
-        The run.
-    method : Method
-        Which rewards it exchanges, and whether agents hear of each other's models.
-    task : ToldTask
-        What the agent was told of the samples.
-    answers : callable, optional
-        Returns the answer to a turn that was taken, as it came; None where there is none.
-    check : callable, optional
-        Refuses an answer that does not fit what is known of the agent; by default nothing more is known.
-    again : mapping of int to TurnAgain, optional
-        The turns of an earlier run that are taken again, by their rounds.
+    lost what it knew is sent all news since then, with their rewards from the run's folder: ``answers`` returns the
+    answer to a turn that was taken, as it came. ``again`` has the turns of an earlier run that are taken again, by
+    their rounds.
     """
 
     def __init__(
@@ -214,7 +196,6 @@ class RemoteParticipant:
         self._unheard.append(m.News(contribution.turn, contribution.round, step, packed))
 
     def read(self, turn: Turn, reply: m.TurnTaken) -> Answer:
-        """Check every part of a reply, and return the answer in it."""
         try:
             answer = self._checked(reply)
             self._check(turn, answer)
@@ -258,7 +239,6 @@ class RemoteParticipant:
                 yield msgspec.structs.replace(news, reward=reward)
 
     def _reward_of(self, turn: int) -> PackedReward:
-        """Return the reward of a turn of any agent, on all samples."""
         content = self._answers(turn)
         taken = None if content is None else decode(content)
         if not isinstance(taken, m.TurnTaken):
@@ -297,7 +277,6 @@ class RecordedParticipant:
         self._doubt = doubt
 
     def take_turn(self, turn: Turn) -> Answer:
-        """Return the agent's answer: the one that is kept, or a new one, which is kept as it came."""
         left = self._folder.left().get(self.name)
         if left is not None and turn.number >= left["turn"]:
             raise (DoubtedError if left.get("doubted") else AgentGoneError)(self.name, left["reason"])
@@ -322,7 +301,6 @@ class RecordedParticipant:
         return answer
 
     def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
-        """Keep the news of a contribution for the agent's next turn."""
         self._participant.hear(contribution, answer, step)
 
     def _replay(self, turn: Turn, past: bytes) -> Answer:

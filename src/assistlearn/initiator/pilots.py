@@ -56,7 +56,6 @@ class Parted:
 
     @classmethod
     def of(cls, run: OpenRun, terms: Terms) -> Parted:
-        """Divide the labelled samples of a run into those to train on and those that may be opened."""
         labels = run.table.labels
         labelled = np.flatnonzero(labels >= 0)
         labelled = labelled[in_order_of_ids(run.ids_at(labelled))]
@@ -137,7 +136,6 @@ def alone_on(run: OpenRun, rows: Rows) -> Prediction:
 
 
 def _single(run: OpenRun) -> OpenRun:
-    """Return a run of the initiator's own agent in a folder of its own."""
     settings = run.settings
     plan = replace(settings.plan, n_rounds=settings.plan.n_rounds * len(settings.agents))
     folder = RunFolder(run.folder.path / ALONE)

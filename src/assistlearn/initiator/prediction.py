@@ -63,7 +63,6 @@ class Prediction:
 
     @property
     def anyone(self) -> Bools:
-        """Which of the samples any agent holds."""
         none = np.zeros(len(self.scores), bool)
         return np.logical_or.reduce(list(self.known.values())) if self.known else none
 
@@ -165,7 +164,6 @@ def load_models(run: OpenRun) -> None:
 
 
 def without(run: OpenRun, names: Sequence[str]) -> None:
-    """Let a run be asked without some of its helpers."""
     strangers = [name for name in names if name not in run.settings.helpers]
     if strangers:
         raise SettingsError(f"--without {strangers[0]}: the helpers of run {run.name!r} are {run.settings.helpers}.")
@@ -222,7 +220,6 @@ def asked_agents(run: OpenRun, result: Mapping[str, Any]) -> list[str]:
 
 
 def decided(run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes]) -> Prediction:
-    """Return the prediction of a finished run from the votes of these agents alone."""
     result = run.folder.result()
     assert result is not None
     return _decided(run, result, _learned(run, result), rows, found)
@@ -267,12 +264,10 @@ def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
 
 @lru_cache(maxsize=1)
 def _combination_of(content: bytes, source: str) -> Combination:
-    """Return a combination from its bytes; the last one is remembered, for a run that is asked again."""
     return from_bytes(content, source)
 
 
 def votes_from(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
-    """Ask an agent for its votes. If it was started anew in the middle, ask again from the beginning."""
     for _ in range(STARTS_ANEW):
         try:
             return _ask_votes(run, agent, ids, rows)
@@ -350,12 +345,6 @@ def check_loudness(agent: str, said: Floats, weight: float, one: tuple[float, fl
     """Refuse votes that are louder than all models together.
 
     ``one`` is the least and the most that a model of weight one can say for a class, and ``step`` allows for rounding.
-
-    >>> check_loudness("lab", np.array([[1.1, -1.1], [-0.3, 0.3]]), weight=1.1, one=(-1.0, 1.0))
-    >>> check_loudness("lab", np.array([[1e300, -1e300]]), weight=1.1, one=(-1.0, 1.0))
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.ProtocolError: Agent 'lab' votes 1e+300 for a class; its models weigh 1.1 in all, ...
     """
     least, most = weight * one[0], weight * one[1]
     slack = TOLERANCE * max(weight, 1.0) + step
@@ -383,10 +372,7 @@ def own_votes(run: OpenRun, rows: Rows) -> AgentVotes:
 
 
 class MatchedVotes:
-    """One helper's votes on samples that are matched with it.
-
-    ``held`` says which of the samples the helper holds.
-    """
+    """One helper's votes on samples that are matched with it; ``held`` says which of them it holds."""
 
     def __init__(self, run: OpenRun, helper: str, ids: Ids) -> None:
         self.helper = helper
@@ -404,7 +390,6 @@ class MatchedVotes:
             self._start_anew()
 
     def ask(self, start: int, stop: int) -> AgentVotes:
-        """Return the votes on the samples that are kept, from ``start`` up to ``stop``."""
         held = self.held[self._kept]
         for _ in range(STARTS_ANEW):
             try:
@@ -419,10 +404,7 @@ class MatchedVotes:
 
 
 def voters(run: OpenRun, rows: Rows) -> tuple[list[MatchedVotes], Bools]:
-    """Match samples with every helper, and settle which of them are asked about.
-
-    These are all samples, or, where the plan says so, those that all helpers hold.
-    """
+    """Match samples with every helper; settle on all, or, where the plan says so, on those that every helper holds."""
     agents = [MatchedVotes(run, helper, run.ids_at(rows)) for helper in run.settings.helpers]
     kept = np.ones(len(rows), dtype=bool)
     if run.settings.plan.overlap == "intersection":
@@ -446,13 +428,10 @@ def voters(run: OpenRun, rows: Rows) -> tuple[list[MatchedVotes], Bools]:
 
 @dataclass(frozen=True)
 class VotesAtHand:
-    """One helper's votes on some samples, to be looked up."""
-
     place: Mapping[str, int]  # the position of each id among the votes
     votes: AgentVotes
 
     def on(self, ids: Ids) -> AgentVotes:
-        """Return the votes on some of the samples, in the order of these ids."""
         chosen = np.array([self.place[text] for text in ids.texts.to_list()], dtype=np.int64)
         return AgentVotes(self.votes.known[chosen], self.votes.scores[chosen], self.votes.weight)
 
@@ -476,7 +455,6 @@ def votes_on_each(run: OpenRun, helper: str, asked: Sequence[Ids]) -> list[Outco
 
 
 def votes_of_ours(run: OpenRun, ids: Ids, rows: Rows) -> AgentVotes:
-    """Return the initiator's own votes for one prediction, in the order in which it asks about samples."""
     order = order_of_asking(run, ids)
     return own_votes(run, rows if order is None else rows[order])
 

@@ -50,11 +50,6 @@ class OwnTransport:
 
     The agent's learner may be anybody's code, and may never end. It works in a thread, which goes on after the time
     limit, and ends with the program. Until it is done, nothing else is asked. Unfinished work can be done again.
-
-    Examples
-    --------
-    >>> OwnTransport("clinic", bytes.upper, 10.0).ask("clinic", b"hello")
-    b'HELLO'
     """
 
     def __init__(self, agent: str, answer: Callable[[bytes], bytes], seconds: float = math.inf) -> None:
@@ -64,7 +59,6 @@ class OwnTransport:
         self._at_work: threading.Thread | None = None
 
     def ask(self, agent: str, request: bytes) -> bytes:
-        """Return the agent's answer; raise ``UnreachableError`` if it takes too long."""
         if math.isinf(self._seconds):
             return self._answer(request)
         if self._at_work is not None and self._at_work.is_alive():  # its store is for one thread at a time
@@ -97,8 +91,7 @@ Expected = TypeVar("Expected", bound=Message)
 class Connection:
     """Asks one agent: requests out, replies in, refusals raised.
 
-    Every message is recorded in the ledger before it goes out, and as it comes in; the log has the facts that the agent
-    was asked, and has answered.
+    Every message is recorded in the ledger before it goes out, and as it comes in.
     """
 
     def __init__(
@@ -127,7 +120,6 @@ class Connection:
         return reply
 
     def ask_any(self, request: Message) -> Encoded:
-        """Return the agent's reply, of any type, and its bytes."""
         sent = Encoded.of(request)
         self._record("sent", request.run, type_of(request), sent.content)
         begun = time.monotonic()
@@ -170,10 +162,7 @@ class VoteWatch:
     took part in training. Each look has a share of the rate of false alarms, and all looks together have the whole. So
     it does not grow, however often a run is asked. What was heard since the last look is kept in the run's folder.
 
-    Attributes
-    ----------
-    named : dict of str to Changed
-        The helpers that were found to vote otherwise, in this prediction or an earlier one.
+    ``named`` has the helpers that were found to vote otherwise, in this prediction or an earlier one.
     """
 
     def __init__(self, folder: RunFolder, settings: RunSettings) -> None:
@@ -209,18 +198,9 @@ class VoteWatch:
             ) from None
 
     def hear(self, ids: Ids, home: Any, said: Mapping[str, Floats], at_least: int) -> list[Changed]:
-        """Hear votes for new people; return the helpers that are named for the first time.
+        """Hear each agent's votes for new people; return the helpers that are named for the first time.
 
-        Parameters
-        ----------
-        ids : Ids
-            The people.
-        home : path
-            Where the initiator keeps the key of their digests.
-        said : mapping of str to ndarray of shape (n_people, n_classes)
-            Each agent's votes for them, by one unit of model weight; zeros where it says nothing.
-        at_least : int
-            How many people there must be for a look.
+        Votes are by one unit of model weight, zeros where an agent says nothing. A look needs ``at_least`` people.
         """
         if not self._then:
             return []
@@ -238,7 +218,6 @@ class VoteWatch:
         return self._look() if len(self._heard) >= at_least else []
 
     def _look(self) -> list[Changed]:
-        """Compare what was heard since the last look with training."""
         self._n_looks += 1
         heard = np.array(self._heard)
         self._heard = []
@@ -250,7 +229,6 @@ class VoteWatch:
         return found
 
     def save(self) -> None:
-        """Keep what was heard, for the next prediction."""
         if not self._n_looks and not self._heard:
             return
         named = {name: {"n": each.n, "why": each.why} for name, each in self.named.items()}
@@ -278,8 +256,6 @@ class OwnTable:
 
 @dataclass
 class OpenRun:
-    """A run that can be trained, predicted with or forgotten: its folder, its own agent, and connections to all."""
-
     folder: RunFolder
     settings: RunSettings
     own: AgentService
@@ -303,10 +279,7 @@ class OpenRun:
         return Ids(self.holdings.ids.take(rows), f"Agent {self.settings.initiator!r}")
 
     def reach(self, agent: str, request: Message, expected: type[Message]) -> None:
-        """Ask an agent between turns.
-
-        If it cannot be reached, the run goes on without it, where the plan says so and the samples are settled.
-        """
+        """Ask an agent between turns; the run may go on without one that is gone, once the samples are settled."""
         if agent in self.folder.left():
             return
         try:
@@ -317,7 +290,6 @@ class OpenRun:
             self.folder.leave(agent, self.folder.n_turns + 1, str(error))
 
     def may_leave(self, agent: str) -> bool:
-        """Whether the run goes on when this agent cannot be reached."""
         return self.settings.plan.absent == "go on" and agent != self.settings.initiator
 
 
@@ -329,10 +301,7 @@ def open_run(
     log: EventLog | None = None,
     timeout: float = math.inf,
 ) -> OpenRun:
-    """Return an open run, whose helpers are reached by a transport.
-
-    Facts go to the folder's own log by default; ``timeout`` is for answers of the initiator's own agent.
-    """
+    """Return an open run; ``timeout`` is for answers of the initiator's own agent."""
     settings = folder.settings()
     log = folder.log() if log is None else log
     ledger = Ledger(holdings.home / "ledger.jsonl")
@@ -381,7 +350,6 @@ def traffic_of(run: OpenRun, events: Sequence[Event]) -> dict[str, Any]:
 
 
 def messages_of(run: OpenRun) -> Iterator[Entry]:
-    """Yield what the ledger has of the run's messages with its helpers."""
     for entry in entries_of(run.ledger.path, run.name):
         if entry.direction in ("sent", "received") and entry.peer in run.settings.helpers:
             yield entry

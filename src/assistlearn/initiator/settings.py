@@ -22,8 +22,6 @@ FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """What a run is about."""
-
     run: str  # its name, the same at every agent
     initiator: str
     agents: list[str]  # the initiator first
@@ -85,16 +83,10 @@ def terms_of(settings: RunSettings) -> Terms | None:
 
 
 def asked(terms: Terms) -> dict[str, object]:
-    """Return a pilot's terms, as its run's settings keep them."""
     return {PILOT: asdict(terms)}
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the software that results depend on, by name.
-
-    >>> list(versions())
-    ['assistlearn', 'Python', 'numpy', 'scikit-learn']
-    """
     return {
         "assistlearn": __version__,
         "Python": platform.python_version(),

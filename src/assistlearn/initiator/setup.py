@@ -31,7 +31,6 @@ from assistlearn.types import Codes, Floats
 
 
 def classes_of(table: Table) -> list[Any]:
-    """Return the classes in the order of their values."""
     assert table.labels is not None
     return classes_in(table.labels, table.source)
 
@@ -66,31 +65,14 @@ Values = TypeVar("Values", Codes, Floats | None)
 
 @dataclass(frozen=True)
 class Task:
-    """What is trained on: the plan, the agents, and what the initiator knows of every sample.
+    """What is trained on: the plan, the agents (the initiator first), and what the initiator knows of every sample.
 
-    Attributes
-    ----------
-    agents : sequence of str
-        Their names, the initiator first.
-    labels : ndarray of shape (n_samples,)
-        The position of each sample's class in the order of the classes. Hold-out samples are drawn by these.
-    codes : ndarray of shape (n_samples,)
-        The class codes of the run: the labels themselves, or under a secret permutation.
-    told : ndarray of shape (n_samples,), optional
-        The class codes that helpers are told, where the true ones stay with the initiator. Those of hold-out samples
-        are not looked at: nobody is told them.
-    own : ndarray of shape (n_samples, n_columns), optional
-        The initiator's own columns as numbers, where a combination may use them.
-    holdout_words : sequence of int, optional
-        Secret numbers from which the hold-out samples are drawn; by default they are drawn from the seed of the plan.
-    label_only : bool, default=False
-        Whether the initiator has labels alone, and takes no turns.
-    roles : ndarray of shape (n_samples,), optional
-        What each sample was in an earlier run that this one goes on from; see :func:`split_of`.
-    order : ndarray of int, optional
-        The class code of each class, where codes are in a secret order.
-    groups : ndarray of int of shape (n_samples,), optional
-        Which samples are about the same person. These stay together: all held out, or all in one fold.
+    ``labels`` are in the open order of the classes; ``codes`` are those of the run, under a secret permutation where
+    ``order`` has one. ``told`` is what helpers are told where the true labels stay with the initiator; those of
+    hold-out samples are not looked at. ``own`` has the initiator's own columns as numbers, where a combination may use
+    them. Hold-out samples are drawn from ``holdout_words``, by default from the seed of the plan. ``roles`` say what a
+    sample was in an earlier run (:func:`split_of`). Samples of one of the ``groups`` are about the same person: all are
+    held out, or all are in one fold.
     """
 
     plan: Plan
@@ -112,26 +94,10 @@ class Task:
 class SetUp:
     """What a session begins with; arrays are about the samples to train on.
 
-    Attributes
-    ----------
-    methods : mapping of str to Method
-        How each agent's models are rewarded and weighed; where labels stay with the initiator, its own agent uses
-        finer scores.
-    codes : mapping of str to ndarray
-        The class codes, as each agent is told them.
-    training, aside : ndarray of int, or None
-        The positions of the samples to train on (None for all), and of the hold-out samples (None without any).
-    states : mapping of str to RunState
-        Each agent's state before the first turn.
-    seeds : mapping of str to int
-        The seed for chance in each agent's preparation.
-    folds : mapping of str to ndarray
-        Where several samples are about the same person: the fold of each sample, for each agent. Empty where agents
-        deal their own folds.
-    weights : ndarray or None
-        The initial weights; None where all are equal.
-    class_shares : ndarray of shape (n_classes,)
-        The share of each class among the labels, by their own weights, in the open order of the classes.
+    ``methods``, ``codes``, ``states``, ``seeds`` (for chance in its preparation) and ``folds`` are each agent's. Where
+    labels stay with the initiator, its own agent uses finer scores. ``training`` and ``aside`` are positions among all
+    samples; None for all, and for none. ``folds`` are empty where no two samples are about the same person: agents then
+    deal their own. ``class_shares`` are those among the labels, by their own weights, in the open order of the classes.
     """
 
     task: Task
@@ -182,7 +148,6 @@ class SetUp:
 
     @property
     def _honest(self) -> bool:
-        """Whether rewards are out-of-fold and say something of every class."""
         plan = self.task.plan
         return plan.honest_reward == "out-of-fold" and plan.make_method().wants_probabilities
 

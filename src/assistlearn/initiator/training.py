@@ -109,7 +109,6 @@ def train(run: OpenRun) -> Iterator[Event]:
 
 
 def _participants(run: OpenRun, made: SetUp, n_samples: int, schedule: Schedule) -> list[RecordedParticipant]:
-    """Return the agents that take turns as the session sees them."""
     n_classes, n_holdout = len(run.settings.classes), n_samples - made.n_training
     again = turns_again(run, made, schedule, n_samples)
     received, checks, doubts = received_answers(run), turn_checks(run, made, n_samples), doubts_of(run, made, n_samples)
@@ -134,14 +133,12 @@ def _participants(run: OpenRun, made: SetUp, n_samples: int, schedule: Schedule)
 
 
 def _own_agent(run: OpenRun) -> Agent:
-    """Return a fresh agent with the initiator's learner and the settings of the run."""
     plan = run.settings.plan.at_home()
     honesty = Honesty(plan.honest_reward, plan.cv, models=plan.models_per_turn)
     return Agent(run.settings.initiator, run.holdings.estimator, honesty)
 
 
 def _own_samples(run: OpenRun, rows: Rows, made: SetUp) -> TrainingSamples:
-    """Return the initiator's rows of the samples to train on, and of the hold-out samples."""
     table, codes = run.holdings.features, made.codes[run.settings.initiator]
     training = rows if made.training is None else rows[made.training]
     aside = None if made.aside is None else take_rows(table, rows[made.aside])

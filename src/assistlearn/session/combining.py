@@ -28,25 +28,9 @@ HALF = 0.5
 class Combining:
     """The combination after each round, and which round was the best.
 
-    Attributes
-    ----------
-    kind : {"learned", "auto", "private"}
-        Which combinations may be learned.
-    codes : ndarray of shape (n_samples,)
-        The class codes of the training samples.
-    told : mapping of str to ndarray of shape (n_samples,)
-        The class codes that each agent was told, the initiator first: its rewards are about these.
-    own : ndarray of shape (n_samples, n_columns) or None
-        The initiator's own columns, as numbers.
-    groups : ndarray of int of shape (n_samples,), or None
-        Which samples are about the same person; None where no two are.
-    rounds : dict of int to Combination
-        The combination after each round, from the first one in which anybody kept a model. No trees are tried for
-        these, so that a round costs little.
-    best_round : int
-        The last round that paid; 0 before the first.
-    final : Combination or None
-        The combination of the rounds that the result uses, with trees tried, too; None before the end.
+    ``told`` are the class codes that each agent was told, the initiator first: its rewards are about these. ``own`` are
+    the initiator's own columns, as numbers. No trees are tried for the combinations of ``rounds``, so that a round
+    costs little; for the ``final`` one they are. ``best_round`` is the last that paid; 0 before the first.
     """
 
     kind: str
@@ -68,7 +52,6 @@ class Combining:
         self._kept.append(kept)
 
     def finish_round(self) -> Combination | None:
-        """Learn and return the combination of all rounds so far; None as long as nobody has kept a model."""
         self._round += 1
         if not self._kept:
             return None
@@ -94,7 +77,6 @@ class Combining:
         return bool(self.rounds) and self._round > self.best_round
 
     def finish(self, n_rounds: int) -> Combination | None:
-        """Learn the combination of the first ``n_rounds`` rounds; None where nobody has kept a model in them."""
         if any(each.round <= n_rounds for each in self._kept):
             self.final = self._learned(n_rounds, quick=False)
             self.rounds = {number: each for number, each in self.rounds.items() if number <= n_rounds}
@@ -120,17 +102,13 @@ class Combining:
 
 
 def _worth(best: float) -> float:
-    """Return by how much a round must lower the loss to pay."""
     return max(WORTH * best, LEAST_WORTH)
 
 
 def honest_votes(
     models: Iterable[Kept], method: Method, codes: Mapping[str, Codes], rows: NDArray[np.intp]
 ) -> dict[str, Floats]:
-    """Return each agent's votes on some training samples that its models were not fitted to, by one unit of weight.
-
-    ``codes`` are the class codes that each agent is told; the rewards of the models must be honest.
-    """
+    """Return each agent's votes on some training samples that its models were not fitted to, by one unit of weight."""
     total: dict[str, Floats] = {}
     weights: dict[str, float] = {}
     for _, agent, weight, reward, _ in models:

@@ -77,15 +77,9 @@ class Deciding:
     def about(self, said: Mapping[str, Votes], n_samples: int, own: Floats | None = None) -> Decision:
         """Return what these agents decide.
 
-        Parameters
-        ----------
-        said : mapping of str to Votes
-            The votes of the agents that are there, by class code, in the order of the run. An initiator that has
-            labels alone is one of them, without votes.
-        n_samples : int
-            The number of samples.
-        own : ndarray of shape (n_samples, n_columns), optional
-            The initiator's own columns as numbers, where a combination may look at them.
+        ``said`` are votes by class code, of the agents that are there, in the order of the run. An initiator that has
+        labels alone is one of them, without votes. ``own`` are its columns as numbers, where a combination may look at
+        them.
         """
         shape = n_samples, len(self.class_shares)
         spoken = self._spoken(said, n_samples, own)
@@ -110,7 +104,6 @@ class Deciding:
         return spoken | ~np.isnan(own).all(axis=1) if sees and own.shape[1] else spoken
 
     def _parts(self, said: Mapping[str, Votes], own: Floats | None) -> dict[str, Floats]:
-        """Return each agent's share of the decision, in new arrays."""
         scores = {name: each.scores for name, each in said.items()}
         if self.learned is not None and scores:
             return self.learned.decide(scores, own if self.learned.initiator in scores else None)

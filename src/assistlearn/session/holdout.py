@@ -77,10 +77,6 @@ def split(codes: Codes, fraction: float, rng: np.random.RandomState, groups: Gro
 
     A class always keeps at least one sample to train on. Samples of one group, which are about the same person, stay
     together.
-
-    >>> train, held_out = split(np.array([0, 0, 0, 0, 1, 1, 2]), 0.5, np.random.RandomState(0))
-    >>> len(train), len(held_out)
-    (4, 3)
     """
     if groups is not None:
         return _split_groups(codes, groups, fraction, rng)
@@ -116,34 +112,11 @@ def _split_groups(codes: Codes, groups: Groups, fraction: float, rng: np.random.
 class HoldOut:
     """The votes of all kept models on the hold-out samples, and which round was the best.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_holdout,)
-        The class codes of the hold-out samples.
-    patience : int
-        How many rounds without a better result end the training.
-    metric : str
-        The metric that has to improve: a name in :data:`~assistlearn.evaluation.metrics.METRICS`.
-    own : ndarray of shape (n_holdout, n_columns), optional
-        The initiator's own columns, as numbers, where a combination may look at them.
-    calibrates : bool, default=False
-        Whether probabilities will be calibrated on these samples. A metric of probabilities then uses probabilities
-        that were calibrated on other hold-out samples than the one that is judged.
-    agents : sequence of str, optional
-        All of them, the initiator first.
-    class_shares : ndarray of shape (n_classes,), optional
-        The share of each class among the samples to train on, in the open order of the classes; equal by default.
-    order : ndarray of int, optional
-        The class code of each class, where codes are in a secret order.
-    groups : ndarray of int of shape (n_holdout,), optional
-        Which hold-out samples are about the same person; by default no two are.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n_holdout,)
-        The class of each sample, as its place in the open order of the classes. All figures go by these.
-    best_round : int
-        The best round so far, the earliest among equals; 0 before the first.
+    ``patience`` is how many rounds without a better result end the training. If probabilities will be calibrated on
+    these samples (``calibrates``), a metric of probabilities uses those calibrated on other samples than the one that
+    is judged. ``order`` has the class code of each class, where codes are in a secret order. ``labels`` and
+    ``class_shares`` are in the open order: all figures go by these. ``best_round`` is the earliest among equals; 0
+    before the first.
     """
 
     def __init__(
@@ -198,7 +171,6 @@ class HoldOut:
         return accuracy, measured
 
     def measured(self, heard: HoldoutVotes) -> tuple[float, float | None]:
-        """Return the accuracy and the metric of what these votes decide."""
         decision = heard.decided()
         said = calibrated(decision, self.labels, self.weights) if self._calibrates else decision.probabilities
         answers = answers_of(self.labels, said, self.weights, votes.winners(decision.total))
@@ -328,10 +300,6 @@ class Evaluating:
     label_only: bool = False  # the initiator has labels alone: without help it knows the shares of the classes, no more
 
     def report(self, n_rounds: int, n_models: int, learned: Combination | None, doubted: Sequence[str] = ()) -> Report:
-        """Return what the hold-out samples show about the first ``n_rounds`` rounds, which have ``n_models`` models.
-
-        The votes of ``doubted`` agents do not count.
-        """
         heard = self.holdout.votes_of(n_rounds, learned)
         worse, left_out = self._worse(heard, doubted)
         kept = heard.of([agent for agent in self.agents if agent not in left_out])
@@ -376,7 +344,6 @@ class Evaluating:
         return shares_of_decisions([helper], decide, self.holdout.labels, weights, groups=self.holdout.groups).loss
 
     def _shares(self, heard: HoldoutVotes, left_out: Sequence[str]) -> GainShares | None:
-        """Return every helper's gain share; the same calibration is used for all sets of helpers."""
         helpers, weights = [agent for agent in self.agents[1:] if agent not in left_out], self.holdout.weights
         if len(self.holdout.labels) < LEAST_SAMPLES or not helpers:
             return None
@@ -404,7 +371,6 @@ class Evaluating:
         return fit_calibration(decision.total[spoken], labels, None if weights is None else weights[spoken])
 
     def _decided(self, heard: HoldoutVotes) -> Decided:
-        """Return the decision; the probabilities of a sample are calibrated on other samples."""
         found = heard.decided()
         judged = calibrated(found, self.holdout.labels, self.holdout.weights) if self.calibrates else None
         return Decided(found.total, found.probabilities, judged)

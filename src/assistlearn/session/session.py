@@ -42,13 +42,7 @@ class Participant(Protocol):
     def name(self) -> str: ...
 
     def take_turn(self, turn: Turn) -> Answer:
-        """Fit a model under the present ignorance and say where it is right.
-
-        Raises
-        ------
-        AgentGoneError
-            The agent cannot be reached, and the run goes on without it.
-        """
+        """Fit a model and say where it is right; after an ``AgentGoneError`` the run goes on without this agent."""
         ...
 
     def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
@@ -67,42 +61,11 @@ Taken: TypeAlias = tuple[str, Answer]
 class Session:
     """Gives the turns, round after round, and decides when to stop.
 
-    Parameters
-    ----------
-    plan : Plan
-        The settings of the run: rounds, order, what happens with a weak agent, and the seed for all chance.
-    participants : sequence of Participant
-        The agents that take turns: the initiator first, unless it has labels alone.
-    states : mapping of str to RunState
-        Each agent's state. It is the same object for all where they share one ignorance, and an object for each where
-        every agent boosts alone. The session updates it after every turn.
-    holdout : HoldOut, optional
-        The hold-out samples, if these show when to stop.
-    n_jobs : int, optional
-        How many agents take their turns at the same time, in threads. This is possible where the order is greedy, and
-        in rounds in which no turn depends on another. It is for agents in this process, which are never gone.
-    combining : Combining, optional
-        How the combination of the agents' scores is learned, where they are not just added up.
-    evaluating : Evaluating, optional
-        How the result is judged on the hold-out samples.
-    again : sequence of sequence of str, optional
-        Who takes the turns of the first rounds, if these are taken again from an earlier run. These rounds never end
-        the run, and do not count towards the plan's number of rounds.
-    afresh : bool, default=True
-        Whether rounds are taken afresh after those.
-
-    Attributes
-    ----------
-    present : dict of str to Participant
-        The agents that are not gone.
-    history : list of TurnFinished
-        All turns so far.
-    kept : list of Kept
-        The kept models.
-    doubted : list of str
-        Agents that the hold-out samples contradict.
-    report : Report or None
-        What the hold-out samples show about the result; None before the end, or without hold-out samples.
+    Agents that share one ignorance have the same object in ``states``, which the session updates after every turn. Up
+    to ``n_jobs`` agents of this process, which are never gone, take turns at the same time: where the order is greedy,
+    and in rounds in which no turn depends on another. ``again`` says who takes the turns of the first rounds, if these
+    are taken again from an earlier run. They never end the run, and do not count towards the plan's number of rounds;
+    with ``afresh``, others follow. ``doubted`` are the agents that the hold-out samples contradict.
     """
 
     def __init__(
@@ -136,7 +99,6 @@ class Session:
         self._apart = plan.first_round(next(iter(states.values())).n_classes) == "apart"
 
     def run(self) -> Generator[Event, None, RunFinished]:
-        """Run the rounds, and yield every event; return the last one."""
         for number in range(1, self._most_rounds + 1):
             ended = yield from self._take_round(number)
             made = self._made_in(number)
@@ -215,11 +177,9 @@ class Session:
         return alone and len(states) > 1 and self._n_jobs not in (None, 1) and callable(self._order)
 
     def _is_apart(self, number: int) -> bool:
-        """Whether the turns of a round are taken as if nobody had spoken before."""
         return number == 1 and self._apart
 
     def _turn(self, round: int, ahead: int = 0) -> Turn:
-        """Return the next turn, or the one that comes ``ahead`` turns after it."""
         number = len(self.history) + 1 + ahead
         return Turn(number, round, self._seeds.of(number), self._is_apart(round))
 
@@ -336,7 +296,6 @@ class Session:
         return finished
 
     def _judge(self, n_rounds: int) -> Iterator[Event]:
-        """Judge the result on the hold-out samples, where there are any."""
         if self._evaluating is None:
             return
         n_models = sum(each.round <= n_rounds for each in self.kept)
@@ -363,7 +322,6 @@ def _in_threads(n_jobs: int | None, turns: Iterable[tuple[Participant, Turn]]) -
 
 
 def _finite(error: float) -> float | None:
-    """Return the error of a loss; None where a single sample has none."""
     return error if math.isfinite(error) else None
 
 
@@ -385,7 +343,6 @@ class LocalParticipant:
         return self.agent.name
 
     def take_turn(self, turn: Turn) -> Answer:
-        """Let the agent take its turn under the shared state; its model is a candidate until it is accepted."""
         state = self.state.beginning() if turn.apart else self.state
         answer = self.agent.take_turn(turn, state, self.method, keep=False)
         reason = self.doubt(answer, turn.round)

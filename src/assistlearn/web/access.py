@@ -19,7 +19,6 @@ from assistlearn.errors import SettingsError
 
 LOOPBACK = "127.0.0.1"
 LOOPBACK_NAMES = frozenset({LOOPBACK, "localhost", "[::1]"})
-"""The names under which a server may be asked that only this machine reaches."""
 
 HEADERS: Mapping[str, str] = {
     "cache-control": "no-store",
@@ -35,7 +34,6 @@ OPEN_PATHS = ("/v2/health/live", "/v2/health/ready")
 """What anybody may ask a service: whether it lives, and is ready."""
 
 OF_FORMS = (b"application/x-www-form-urlencoded", b"multipart/form-data", b"text/plain")
-"""The types of content that a form on any web page can send."""
 
 _Headers: TypeAlias = Iterable[tuple[bytes, bytes]]
 
@@ -44,19 +42,11 @@ _Headers: TypeAlias = Iterable[tuple[bytes, bytes]]
 class Policy:
     """Who may ask a server, and how it refuses others: in words for people, or in JSON for programs.
 
-    Attributes
-    ----------
-    token : str or None
-        The token that is asked for. None: programs need none, but what a web page sends is refused. Any page could have
-        the browser of somebody who reaches the service ask it.
-    in_path : bool
-        Whether the token is the first part of the path, for pages, and not in a header. It is in no cookie: browsers
-        would also send that to other servers on this machine.
-    hosts : collection of str or None
-        The names of this server. A foreign one may have been made to point here (DNS rebinding). The port is not
-        checked, so that a forwarded port works. None: any name.
-    headers : mapping
-        The headers that an answer gets if it does not have them.
+    ``token`` None: programs need none, but what a web page sends is refused, because any page could have the browser of
+    somebody who reaches the service ask it. With ``in_path``, for pages, it is the first part of the path and not a
+    header. It is in no cookie: browsers would also send that to other servers on this machine. ``hosts`` are this
+    server's names (None: any), since a foreign one may have been made to point here (DNS rebinding). The port is not
+    checked, so that a forwarded port works.
     """
 
     token: str | None
@@ -77,7 +67,6 @@ class Gate:
         self._policy = policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -160,7 +149,6 @@ def _has_token(headers: _Headers, token: str) -> bool:
 # -- tokens
 
 SHORTEST = 16
-"""Characters that a token must have at least."""
 
 
 def new_token() -> str:
@@ -169,13 +157,7 @@ def new_token() -> str:
 
 
 def kept_token(file: Path) -> str:
-    """Return the token in a file. If there is no file, make one that only its owner can read.
-
-    Raises
-    ------
-    SettingsError
-        Others may read the file, or what it holds is no token.
-    """
+    """Return the token in a file, which nobody else may read; if there is no file, make one."""
     try:
         opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -75,17 +75,6 @@ def _too_large(limits: ServingLimits) -> HTTPException:
 
 @dataclass(frozen=True)
 class AskedIds:
-    """Ids as they were given, each id normalised once, and the place of each given id among those.
-
-    Examples
-    --------
-    >>> asked = AskedIds.of(["17", " 17 ", "0017"], ServingLimits())
-    >>> asked.texts, asked.places
-    (['17', '0017'], [0, 0, 1])
-    >>> AskedIds.of(["P-1", "p-1"], ServingLimits(), ignore_case=True).texts
-    ['p-1']
-    """
-
     given: list[str]
     texts: list[str]
     places: list[int]
@@ -125,8 +114,6 @@ LACKS = "It does not hold this id."
 
 @dataclass(frozen=True)
 class ServedAnswer:
-    """The prediction for the ids of a request; ``voters`` are the agents whose votes count in the run."""
-
     asked: AskedIds
     prediction: Prediction
     voters: Sequence[str]
@@ -159,7 +146,6 @@ class ServedAnswer:
         return list(dict.fromkeys(given for given, place in pairs if by_shares[place]))
 
     def voted(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Return which agent voted on which of the given ids: a row for each id, a column for each voter."""
         known = self.prediction.known
         nobody = np.zeros(len(self.asked.texts), dtype=bool)
         rows = np.array([known.get(name, nobody) for name in self.voters], dtype=bool)
@@ -181,11 +167,6 @@ class ServedAnswer:
 
 
 def plain_label(label: Any) -> Any:
-    """Return a class as JSON has it: a number, a truth value or text.
-
-    >>> plain_label(3), plain_label("benign")
-    (3, 'benign')
-    """
     return label if isinstance(label, str | int | float | bool) else str(label)
 
 
@@ -246,7 +227,6 @@ def read_inference(body: bytes, headers: Mapping[str, str]) -> tuple[InferenceRe
 
 
 def inference_answer(request: InferenceRequest, model: str, answer: ServedAnswer) -> Response:
-    """Return the answer, its outputs in the order and the form that the request asks for."""
     by_default = request.parameters.get("binary_data_output") is True
     wanted = request.outputs or [RequestedOutput(name) for name in OUTPUTS]
     outputs, tails = [], []
@@ -282,7 +262,6 @@ def _values(name: str, answer: ServedAnswer) -> Any:
 
 
 def _columns_of(name: str, answer: ServedAnswer) -> dict[str, str]:
-    """Return the names of an output's columns: classes or agents."""
     if name == "probability":
         return {"classes": json.dumps([str(each) for each in answer.prediction.classes])}
     return {"agents": json.dumps(list(answer.voters))} if name == "voted" else {}
@@ -337,11 +316,7 @@ def packed_texts(texts: Sequence[str]) -> bytes:
 
 
 def unpacked_texts(data: bytes) -> list[str]:
-    """Return the elements of a BYTES tensor as texts; raise ``ValueError`` where the bytes are none.
-
-    >>> unpacked_texts(packed_texts(["ab", ""]))
-    ['ab', '']
-    """
+    """Return the elements of a BYTES tensor as texts; raise ``ValueError`` where the bytes are none."""
     texts: list[str] = []
     place = 0
     while place < len(data):

@@ -87,9 +87,7 @@ class Watched(Protocol):
         """Return the line at the top of the page."""
         ...
 
-    def frame(self) -> Frame:
-        """Return the title, the heading and the paragraphs around the sections."""
-        ...
+    def frame(self) -> Frame: ...
 
     def sections(self) -> Sequence[Section]:
         """Return the sections in their order; their pictures are drawn later."""
@@ -198,13 +196,6 @@ class Feed:
     All watchers share one page, the newest. A slow watcher gets the newest when it asks for more; those in between are
     not kept. So memory grows neither with the length of a run nor with slow watchers. Nothing is rendered while nobody
     watches.
-
-    Parameters
-    ----------
-    watched : Watched
-        A run or an agent.
-    failed : callable, optional
-        Called from that thread with the error that ends it.
     """
 
     def __init__(self, watched: Watched, failed: Callable[[BaseException], object] = lambda error: None) -> None:
@@ -222,28 +213,24 @@ class Feed:
     # in the server's loop
 
     def start(self) -> None:
-        """Start the thread. Call this in the loop of the server."""
+        """Start the thread, in the loop of the server."""
         self._loop = asyncio.get_running_loop()
         self._thread.start()
 
     def stop(self) -> None:
-        """Make the thread end, and wake all watchers that wait for news."""
         self._over.set()
         self._wanted.set()
         self._ring()
 
     def join(self) -> None:
-        """Wait until the thread has ended."""
         self._thread.join()
 
     @property
     def over(self) -> bool:
-        """Whether there will be no more news."""
         return self._over.is_set()
 
     @contextmanager
     def watcher(self) -> Iterator[None]:
-        """Count one more watcher inside the ``with`` block."""
         self.n_watchers += 1
         self._wanted.set()
         try:
@@ -310,11 +297,6 @@ class Feed:
 
 
 def _passes(error: BaseException) -> bool:
-    """Return whether an error comes of one of the system that passes.
-
-    >>> _passes(OSError(errno.EMFILE, "Too many open files")), _passes(OSError(errno.EIO, "Input/output error"))
-    (True, False)
-    """
     while True:
         if isinstance(error, OSError) and error.errno in PASSING:
             return True
@@ -326,16 +308,13 @@ def _passes(error: BaseException) -> bool:
 # -- the application: the page, its script and style, and a stream of server-sent events for every watcher
 
 MOST_WATCHERS = 100
-"""How many streams there may be at the same time."""
 
 FIRST = 10.0
-"""Seconds to wait until a page is rendered. Then the last page is shown."""
 
 BEAT = 5.0
 """Seconds without news after which a watcher is told that the connection still works."""
 
 RETRY = 1000
-"""Milliseconds after which a browser tries again."""
 
 SERVED = {"live.js": "text/javascript", "live.css": "text/css"}
 
@@ -356,16 +335,6 @@ def run_watch(watched: Watched, listening: socket.socket, token: str) -> None:
 
 
 def watching(feed: Feed, token: str) -> ASGIApp:
-    """Return the application that shows what a feed follows, behind its gate.
-
-    Parameters
-    ----------
-    feed : Feed
-        What is watched; it is started and ended with the application.
-    token : str
-        The first part of the page's path.
-    """
-
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         feed.start()
@@ -413,16 +382,10 @@ async def stream(feed: Feed) -> AsyncIterator[str]:
 
 
 def event(kind: str, facts: Mapping[str, Any]) -> str:
-    r"""Return the text of a server-sent event.
-
-    >>> event("page", {"condition": "running"})
-    'event: page\ndata: {"condition": "running"}\n\n'
-    """
     return f"event: {kind}\ndata: {json.dumps(facts)}\n\n"
 
 
 def live_page(page: LivePage) -> str:
-    """Return a page as one document, whose script asks for newer ones."""
     facts = {"title": page.title, "status": page.status.facts(), "body": page.body}
     made = {"style": style_sheet(), "policy": live_policy(), "generator": f"assistlearn watch {__version__}"}
     return templates().get_template("live.html").render(**facts, **made)
@@ -430,13 +393,11 @@ def live_page(page: LivePage) -> str:
 
 @cache
 def live_policy() -> str:
-    """Return the content security policy: as that of the report, and a script, a style and a stream of this server."""
     own = policy(style_sheet()).replace("style-src ", "style-src 'self' ")
     return f"{own}; script-src 'self'; connect-src 'self'"
 
 
 def section_of(template: str, title: str, **facts: Any) -> Section:
-    """Return the section about what happens now, which a template makes of facts."""
     return Section("now", title, html=templates().get_template(template).render(**facts))
 
 

@@ -44,10 +44,8 @@ from assistlearn.reach.standing_ways import StandingWays
 logger = logging.getLogger("assistlearn.web")
 
 MOST_JOINT = 10_000
-"""Ids that helpers are asked about at once, at the most, where several requests are joined."""
 
 MOST_WAITING = 1_000
-"""The largest number of requests that may wait. Any more are refused."""
 
 SECONDS_PER_ID = 0.01
 """Seconds to wait longer for a helper, for every id that it is asked about."""
@@ -60,22 +58,11 @@ IDLE = 0.5
 """Seconds without a request after which the ledger is settled: all entries would outlast a power cut."""
 
 ANSWER = 60.0
-"""Seconds that an agent on this machine has for an answer, before its process is started anew."""
 
 
 @contextmanager
 def opened_predictor(path: Path, timeout: float = ANSWER, without: Sequence[str] = ()) -> Iterator[Predictor]:
-    """Yield a predictor for a run, which begins to reach its helpers. At the end, answer waiting requests and close.
-
-    Parameters
-    ----------
-    path : path
-        The run's folder.
-    timeout : float
-        Seconds that an agent on this machine has for an answer.
-    without : sequence of str
-        Helpers that are not asked.
-    """
+    """Yield a predictor for a run, which begins to reach its helpers. At the end, answer waiting requests and close."""
     folder = FinishedFolder(path)
     log = ServiceLog(folder.events)
     ways = StandingWays(folder.settings(), log, timeout)
@@ -94,10 +81,7 @@ def opened_predictor(path: Path, timeout: float = ANSWER, without: Sequence[str]
 
 
 def _greet(run: OpenRun, helper: str) -> None:
-    """Tell a helper once more that the run is open and its training has ended, so that the helper reads its models.
-
-    Then the first request does not have to wait for them.
-    """
+    """Tell a helper again that training has ended: it then reads its models before the first request comes."""
     run.agents[helper].ask(opening_of(run), m.Opened)
     tell_end(run, helper, result_of(run)["n_rounds"])
 
@@ -129,20 +113,9 @@ class Predictor:
     Requests that wait are joined: all helpers are asked at the same time for votes on the samples of all these
     requests. Then each request is decided by itself, while the helpers are asked for the votes of the next ones.
 
-    Parameters
-    ----------
-    run : OpenRun
-        The run. Its transport must be ``ways``.
-    ways : mapping of str to StandingWay
-        The connections to its helpers, which stay open.
-    joined : callable, optional
-        Called whenever helpers are asked, with the number of requests that were joined.
-
-    Attributes
-    ----------
-    started : Future of dict
-        Done when the models are loaded, and each helper was reached or could not be. Its result has the agents that
-        are missing, and why.
+    ``run`` must have ``ways`` as its transport. ``joined`` is called whenever helpers are asked, with the number of
+    requests that were joined. ``started`` is done when the models are loaded, and each helper was reached or could not
+    be; its result says which agents are missing, and why.
     """
 
     def __init__(
@@ -185,13 +158,7 @@ class Predictor:
         return late or all(self.ways[name].reached for name in self.voters if name in self.ways)
 
     def submit(self, texts: Sequence[str]) -> Future[Prediction]:
-        """Return a future for the prediction of samples. Their ids must be normalised and all different.
-
-        Raises
-        ------
-        BusyError
-            Too many requests wait already.
-        """
+        """Return a future for samples, whose ids must be normalised and all different."""
         rows = np.array([self._places.get(text, -1) for text in texts], dtype=np.int64)
         request = _Request(Ids.normalised(texts, f"Agent {self.run.settings.initiator!r}"), rows)
         with self._change:
@@ -206,7 +173,6 @@ class Predictor:
         return len(self._waiting)
 
     def stop(self) -> None:
-        """Answer what waits, and end."""
         with self._change:
             self._stopping = True
             self._change.notify()
@@ -296,7 +262,6 @@ class Predictor:
 
 
 def _outcomes(name: str, future: Future[list[Outcome]], n: int, left: float, seconds: float) -> list[Outcome]:
-    """Return a helper's votes for each of ``n`` requests, or the error that says why there are none."""
     try:
         return future.result(max(left, 0.0))
     except TimeoutError:

@@ -22,7 +22,6 @@ AT_ONCE = 8
 """Connections that are taken at once, before any of them is looked at: so many files are open beside those counted."""
 
 BACKLOG = 1_024
-"""Connections that may wait until they are taken."""
 
 LAST_SECONDS = 5
 """Seconds to wait for incomplete answers when the server stops."""
@@ -51,16 +50,9 @@ def port_of(listening: socket.socket) -> int:
 
 
 class WebServer(uvicorn.Server):
-    """Serves an application on a socket that listens.
+    """Serves an application on a socket that listens; ``settings`` are those of uvicorn.
 
-    Parameters
-    ----------
-    app, listening
-        The ASGI application, and the socket.
-    stopping : callable, optional
-        Called in the server's loop when the server must stop. It ends answers that would go on for ever.
-    **settings
-        Settings of uvicorn, such as ``ssl_certfile``.
+    ``stopping`` is called in the server's loop when the server must stop. It ends answers that would go on for ever.
     """
 
     def __init__(
@@ -88,7 +80,6 @@ class WebServer(uvicorn.Server):
         self._listening.listen(BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End answers that would go on for ever, then shut down as uvicorn does."""
         self._stopping()
         await super().shutdown(sockets)
 
@@ -105,10 +96,9 @@ class WebServer(uvicorn.Server):
 # -- HTTP, with an answer in JSON for clients that are too slow or too many, or do not send HTTP
 
 SLOWEST = 10.0
-"""Seconds in which the head of a request must come."""
 
 MOST_CONNECTIONS = 256
-"""Connections that are open at the same time, at the most; fewer where this process may open only a few files."""
+"""At the most; fewer where this process may open only a few files."""
 
 REASONS = {400: b"Bad Request", 408: b"Request Timeout", 503: b"Service Unavailable"}
 
@@ -129,7 +119,6 @@ class TimelyProtocol(H11Protocol):
         self._waits_since = self.loop.time()
 
     def connection_made(self, transport: Any) -> None:
-        """Start the timer for the first request."""
         super().connection_made(transport)
         if len(self.connections) > self._most and not self._make_room():
             self._refuse(503, f"{self._most} connections are open, and all are being answered. Ask again in a second.")
@@ -137,19 +126,16 @@ class TimelyProtocol(H11Protocol):
         self._wait_or_not()
 
     def data_received(self, data: bytes) -> None:
-        """Handle new bytes. Then start the timer, or stop it if a request is being answered."""
         if self.transport.is_closing():
             return
         super().data_received(data)
         self._wait_or_not()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer."""
         self._wait_no_longer()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Say in JSON that this is no request."""
         self._refuse(400, "This is not a valid request of HTTP/1.1, or it contradicts itself.")
 
     @property
@@ -185,7 +171,7 @@ class TimelyProtocol(H11Protocol):
             self._refuse(408, f"The head of the request did not come within {self._slowest:g} seconds.")
 
     def _refuse(self, status: int, words: str) -> None:
-        """Answer and close the connection. The client may not speak HTTP, so the answer is written as plain bytes."""
+        """Answer and close. The client may not speak HTTP, so the answer is written as plain bytes."""
         if self.transport.is_closing():
             return
         body = json.dumps({"error": words}).encode()
@@ -195,7 +181,6 @@ class TimelyProtocol(H11Protocol):
 
 
 def protocol_for(slowest: float = SLOWEST, most: int | None = None) -> Any:
-    """Return a function that makes protocols, for uvicorn's setting ``http``."""
     return partial(TimelyProtocol, slowest=slowest, most=most_connections() if most is None else most)
 
 

@@ -28,29 +28,18 @@ VERSION = "1"
 
 
 class PredictionService:
-    """Answers requests over HTTP with a predictor, within limits."""
-
     def __init__(self, predictor: Predictor, limits: ServingLimits | None = None) -> None:
         self.predictor = predictor
         self.limits = limits or ServingLimits()
         self._metrics = ServiceMetrics(predictor)
 
     def application(self, token: str | None, loopback: bool = True) -> ASGIApp:
-        """Return the service as an ASGI application.
-
-        Parameters
-        ----------
-        token : str or None
-            The token that clients must send. None: they need no token.
-        loopback : bool, default=True
-            Whether to refuse requests to other host names than those of loopback.
-        """
+        """Return the service as an ASGI application; with ``loopback``, requests to other host names are refused."""
         app: ASGIApp = Starlette(routes=self.routes(), exception_handlers={HTTPException: _refusal, Exception: _fault})
         policy = Policy(token, hosts=LOOPBACK_NAMES if loopback else None)
         return self._metrics.counting(Gate(app, policy))
 
     def routes(self) -> list[Route]:
-        """Return the paths of the service, with the functions that answer them."""
         model = "/v2/models/{model}"
         routes = [
             Route("/predict", self._predict, methods=["POST"]),
@@ -86,7 +75,6 @@ class PredictionService:
         return inference_answer(asked, model, await self._answer(ids))
 
     async def _answer(self, ids: list[Any]) -> ServedAnswer:
-        """Return the answer to a request; raise an error if no agent can vote, or none knows any of the ids."""
         asked = AskedIds.of(ids, self.limits, self.predictor.run.holdings.ignores_case)
         await asyncio.shield(asyncio.wrap_future(self.predictor.started))  # whoever gives up does not cancel it
         try:
@@ -136,7 +124,6 @@ class PredictionService:
         return Response(self._metrics.text(), media_type="text/plain; version=0.0.4")
 
     def _named(self, request: Request) -> str:
-        """Return the name of the model in a request's path; raise an error if it is not this run."""
         name, version = request.path_params["model"], request.path_params.get("version", VERSION)
         if name != self.predictor.run.name or version != VERSION:
             raise HTTPException(404, f"There is no model {name[:80]!a}, version {version[:20]!a}, here.")
@@ -148,8 +135,6 @@ class _Ids(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _UnknownIdsError(HTTPException):
-    """None of the ids is known to any agent."""
-
     def __init__(self, answer: ServedAnswer) -> None:
         n = len(answer.unknown)
         super().__init__(404, f"No agent that was reached knows {'this id' if n == 1 else f'any of these {n:,} ids'}.")
@@ -177,8 +162,6 @@ ROUTES = ("/predict", "/v2", "/metrics", "/openapi.json")
 
 
 class ServiceMetrics:
-    """What one service counts, for Prometheus."""
-
     def __init__(self, predictor: Predictor) -> None:
         self._registry = CollectorRegistry()
         self._ways = predictor.ways
@@ -202,7 +185,6 @@ class ServiceMetrics:
         return float(self._ways[helper].open)
 
     def answered(self, answer: ServedAnswer) -> None:
-        """Count the ids of an answer, the unknown ids, and the agents that did not take part."""
         self._ids.inc(len(answer.asked.given))
         self._unknown.inc(len(answer.unknown))
         for agent in answer.prediction.absent:
@@ -212,8 +194,6 @@ class ServiceMetrics:
         return generate_latest(self._registry)
 
     def counting(self, app: ASGIApp) -> ASGIApp:
-        """Return an application whose requests are counted."""
-
         async def counted(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
                 await app(scope, receive, send)
@@ -236,11 +216,7 @@ class ServiceMetrics:
 
 
 def _route(path: str) -> str:
-    """Return the group of a path. There are few groups, so that strangers cannot make many counters.
-
-    >>> _route("/v2/models/x/infer"), _route("/v2/health/live"), _route("/x")
-    ('/v2/infer', '/v2', 'other')
-    """
+    """Return the group of a path. There are few groups, so that strangers cannot make many counters."""
     if path.startswith("/v2/models/") and path.endswith("/infer"):
         return "/v2/infer"
     return next((route for route in ROUTES if path.startswith(route)), "other")
@@ -266,7 +242,6 @@ ANSWERS = {
 
 
 def openapi_of(model: str, limits: ServingLimits) -> dict[str, Any]:
-    """Return the description of a service for the run ``model``."""
     named = {"name": "model", "in": "path", "required": True, "schema": {"type": "string", "enum": [model]}}
     version = {"name": "version", "in": "path", "required": True, "schema": {"type": "string", "enum": ["1"]}}
     paths: dict[str, dict[str, Any]] = {
@@ -321,7 +296,6 @@ def _got(summary: str, operation: str, schema: str) -> dict[str, Any]:
 
 
 def _open(operation: dict[str, Any]) -> dict[str, Any]:
-    """Return an operation that needs no token."""
     responses = {status: said for status, said in operation["responses"].items() if status != "401"}
     return operation | {"security": [], "responses": responses}
 

@@ -53,7 +53,6 @@ from assistlearn.web.live import Condition, Status, section_of
 # -- a run
 
 LATEST_FACTS = 10
-"""How many events of a run are listed."""
 
 PATIENCE = 1.5
 """Seconds after which a run that nobody works on counts as stopped: between two commands nobody works on it."""
@@ -68,13 +67,7 @@ STATES: dict[Condition, State] = {"running": "going on", "resumed": "going on", 
 
 
 class LiveRun:
-    """A run that is watched, by reading its folder.
-
-    Parameters
-    ----------
-    path : path
-        The run's folder. It need not exist yet.
-    """
+    """A run that is watched, by reading its folder, which need not exist yet."""
 
     def __init__(self, path: Path) -> None:
         self._folder = RunFolder(path)
@@ -96,7 +89,6 @@ class LiveRun:
         self._unread = False
 
     def _find(self) -> None:
-        """Begin the story of the run, if the run exists."""
         try:
             self._story = Story(subject_of(self._folder.settings())) if self._folder.exists else None
         except RunError:
@@ -212,11 +204,7 @@ class LiveRun:
 
 
 def fact_in_words(event: Event, metric: str) -> str:
-    """Return what happened, in a few words; ``metric`` leads in this run. Texts of others may name files or values.
-
-    >>> fact_in_words(RoundFinished(round=3, holdout_accuracy=0.8125), "accuracy")
-    'Round 3 is over: 81.2 % of the hold-out samples are right.'
-    """
+    """Return what happened, in a few words; ``metric`` leads in this run. Texts of others may name files or values."""
     if isinstance(event, RoundFinished):
         return _round_in_words(event, metric)
     made = IN_WORDS.get(type(event))
@@ -265,10 +253,8 @@ IN_WORDS: dict[type[Event], Callable[[Any], str]] = {
 # -- an agent
 
 MOST_RUNS = 50
-"""How many runs are listed: those with the latest messages."""
 
 LATEST_TURNS = 12
-"""How many turns are listed."""
 
 QUIET = 1.0
 """Seconds without news before the agent's store is read."""
@@ -282,13 +268,7 @@ ENDINGS = {type_of(m.Ended): "trained", type_of(m.Forgotten): "forgotten"}
 
 
 class LiveAgent:
-    """An agent that is watched at its own site, by reading its ledger as it grows.
-
-    Parameters
-    ----------
-    file : path
-        The agent's file.
-    """
+    """An agent that is watched at its own site, by reading its ledger as it grows."""
 
     def __init__(self, file: Path) -> None:
         self._agent = load_description(file)
@@ -339,7 +319,6 @@ class LiveAgent:
         return self.generation, self.place, self._all_read, self._read
 
     def status(self) -> Status:
-        """Return whether the agent is at work."""
         story = self._story
         if not self._all_read:
             return Status("reading", "reading", "What has happened so far is being read.", story.last)
@@ -362,15 +341,12 @@ class LiveAgent:
         )
 
     def sections(self) -> list[Section]:
-        """Return what happens now, who asks, the turns, and the other sections of the agent's report."""
         now = section_of("agent_now.html", "Now", name=self._agent.name, story=self._story)
         return [now, _askers(self._story), _turns(self._story), *self._report]
 
 
 @dataclass(frozen=True)
 class TurnAsked:
-    """A turn: who asked for it and when, when it was answered, and with how many bytes."""
-
     asker: str
     run: str
     turn: int | None
@@ -385,8 +361,6 @@ class TurnAsked:
 
 @dataclass(slots=True)
 class RunAsked:
-    """A run in which somebody asks this agent for help: counts, bytes, and the request that is not answered yet."""
-
     asker: str
     run: str
     first: datetime
@@ -404,21 +378,9 @@ class RunAsked:
 class AgentStory:
     """Takes the entries of an agent's ledger one by one, and keeps what the live page shows about them.
 
-    An entry costs as much at the end of a ledger as at its beginning. Memory grows only with the number of runs: a run
-    that is no longer listed keeps its figures, for it may speak again.
-
-    Attributes
-    ----------
-    runs : dict
-        The runs in which the agent was asked, by asker and name. The run with the latest message is the last.
-    turns : deque of TurnAsked
-        The latest turns.
-    last, answered : datetime or None
-        When the last entry was written, and when the agent last gave an answer.
-    asks : int
-        How many requests the agent has sent to others, as an initiator.
-    turned_away : int
-        How many messages were refused unread.
+    An entry costs as much at the end of a ledger as at its beginning. Memory grows only with the number of runs (by
+    asker and name, the latest last): one that is no longer listed keeps its figures, for it may speak again. ``asks``
+    counts requests sent as an initiator, ``turned_away`` messages refused unread.
     """
 
     runs: dict[tuple[str, str], RunAsked] = field(default_factory=dict)
@@ -430,12 +392,10 @@ class AgentStory:
 
     @property
     def listed(self) -> list[RunAsked]:
-        """The runs with the latest messages, the latest first."""
         return list(islice(reversed(self.runs.values()), MOST_RUNS))
 
     @property
     def at_work(self) -> list[RunAsked]:
-        """The listed runs that wait for an answer."""
         return [run for run in self.listed if run.request is not None]
 
     def feed(self, entry: Entry) -> None:
@@ -478,7 +438,6 @@ class AgentStory:
                 self.turns[place] = replace(turn, answered=time, bytes=entry.bytes)
 
     def _run(self, entry: Entry, time: datetime) -> RunAsked:
-        """Return the run of an entry, which becomes the last one."""
         key = entry.peer, entry.run
         run = self.runs.pop(key) if key in self.runs else RunAsked(*key, time, time)
         self.runs[key] = run
