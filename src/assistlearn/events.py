@@ -102,8 +102,6 @@ class RunGoesOn(Event):
 
 @dataclass(frozen=True)
 class Asked(Event):
-    """A request went to an agent."""
-
     agent: str
     type: str
     bytes: int
@@ -301,21 +299,8 @@ class Recorded:
 class EventLog:
     """Appends each fact to a file, if it has one, when the fact happens, and tells all listeners.
 
-    Parameters
-    ----------
-    path : path, optional
-        The file. It is created with the first fact, if its folder exists by then. Without a file, listeners are told
-        all the same.
-    clock : callable, optional
-        Returns the present time.
-
-    Examples
-    --------
-    >>> from assistlearn.events import RoundFinished
-    >>> log = EventLog()
-    >>> log.listen(print)
-    >>> log.append(RoundFinished(round=1, holdout_accuracy=None))
-    RoundFinished(round=1, holdout_accuracy=None, loss=None, error=None, metric=None)
+    The file is created with the first fact, if its folder exists by then. Without a file, listeners are told all the
+    same.
     """
 
     def __init__(self, path: Path | None = None, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -346,7 +331,6 @@ class EventLog:
             )
 
     def tell(self, event: Event) -> None:
-        """Tell all listeners a fact, without writing it to the file."""
         for listener in self._listeners:
             listener(event)
 
@@ -367,7 +351,6 @@ def read(path: Path, wait: Callable[[], bool] | None = None, strict: bool = True
 
 
 def recorded_on(line: bytes, where: str, strict: bool = True) -> Recorded:
-    """Return the fact on a line of a log; see :func:`read`."""
     try:
         facts = msgspec.convert(json.loads(line), dict[str, Any])  # json reads NaN, too
         when, kind = datetime.fromisoformat(facts.pop("time")), facts.pop("event")

@@ -32,41 +32,12 @@ Complaint: TypeAlias = str | None
 class Setting:
     """What is known about a setting. Its name, type and default are those of a dataclass's field.
 
-    Attributes
-    ----------
-    explanation : str
-        What the setting does, in a sentence or two.
-    check : callable
-        Returns what is wrong with a value, or None.
-    applies : callable, optional
-        Returns whether the setting matters in a plan. In one process, a value that does not matter is not checked. In
-        runs of separate agents, every value is checked.
-    check_of_runs : callable, optional
-        Returns what else is wrong with a value in runs of separate agents, or None.
-    choices : callable, optional
-        Returns the texts that are allowed, where these can be listed.
-    goes_with_method : str
-        The value that the method advises where the default is None, in words. Empty where the default is a value.
-    default_of_runs : object, optional
-        The default in runs of separate agents, where it is not that of the field.
-    off : str
-        The word that switches the setting off in runs of separate agents. Empty where it cannot be switched off.
-    more : str
-        What else users of the estimator should know.
-    estimator, runs : bool
-        Whether the estimator has the setting, and whether runs of separate agents have it.
-    told : bool
-        Whether helpers are told the value, in the message that begins a run.
-    panel : str
-        The heading under which the setting is shown.
-    table : str
-        The table of a task file that it belongs to; empty for the top of the file.
-    option : str
-        Its name on the command line, if not that of the field.
-    key : str
-        Its name in a task file, if not that of the option.
-    metavar : str
-        The word for its value in a help text.
+    ``check`` returns what is wrong with a value, and ``check_of_runs`` what else is wrong in runs of separate agents.
+    ``applies`` says whether the setting matters in a plan: in one process, a value that does not matter is not checked;
+    in runs, every value is. ``goes_with_method`` is the value that the method advises where the default is None, in
+    words. ``off`` is the word that switches the setting off in runs. ``more`` is for users of the estimator. Helpers
+    are told what is ``told``, in the message that begins a run. ``table`` is a task file's, empty for its top;
+    ``option`` and ``key`` are names on the command line and in a task file, where they differ from the field's.
     """
 
     explanation: str
@@ -97,7 +68,6 @@ class Setting:
         return None if self.off and word in (self.off, 0) else value
 
     def complaint_of_runs(self, value: Any) -> Complaint:
-        """Return what is wrong with a value in runs of separate agents, or None."""
         if value is None and self.goes_with_method:
             return None
         complaint = self.check(value)
@@ -107,13 +77,10 @@ class Setting:
 
 
 def setting(default: Any, explanation: str, check: Callable[[Any], Complaint], **more: Any) -> Any:
-    """Return a dataclass's field that is a setting."""
     return dataclasses.field(default=default, metadata={"setting": Setting(explanation, check, **more)})
 
 
 def choice(default: Any, explanation: str, choices: Callable[[], Iterable[str]], **more: Any) -> Any:
-    """Return a dataclass's field that is a setting whose value is one of the given texts."""
-
     def listed() -> list[str]:
         return list(choices())
 
@@ -159,11 +126,6 @@ def one_of_or_none(choices: Callable[[], Sequence[Any]]) -> Callable[[Any], Comp
 
 
 def whole(least: int, what: str = "", most: float = math.inf) -> Callable[[Any], Complaint]:
-    """Return a check that a value is a whole number from ``least`` to ``most``.
-
-    >>> whole(1)(0)
-    'must be a whole number of at least 1.'
-    """
     wanted = f"a whole number of {what}, at least {least}" if what else f"a whole number of at least {least}"
     limit = "" if most == math.inf else f" and at most {most:.0f}"
 
@@ -175,11 +137,6 @@ def whole(least: int, what: str = "", most: float = math.inf) -> Callable[[Any],
 
 
 def at_most(most: int) -> Callable[[Any], Complaint]:
-    """Return a check that a number is at most ``most``.
-
-    >>> at_most(100)(101)
-    'must be at most 100.'
-    """
     return lambda value: None if value <= most else f"must be at most {most}."
 
 
@@ -270,21 +227,12 @@ class Plan:
     samples which models have not seen is not taken where ``reward="in-sample"`` is given: such a plan adds votes up,
     of one model per turn.
 
-    Raises
-    ------
-    SettingsError
-        A setting has a value that it cannot have.
-
     Examples
     --------
     >>> Plan(n_rounds=3).make_method()
     Soft(loss='logistic', shrinkage=0.5, score_bits=0)
     >>> [(plan.reward, plan.models_per_turn, plan.combine) for plan in (Plan(), Plan(method="ascii"))]
     [('auto', 20, 'auto'), ('in-sample', 1, 'sum')]
-    >>> Plan(n_rounds=0)
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.SettingsError: n_rounds=0 must be a whole number of at least 1.
     """
 
     purpose: str = setting(
@@ -553,7 +501,6 @@ class Plan:
             self._check_combination()
 
     def _take_advice(self) -> None:
-        """Give the settings that were left open the values that go with the method."""
         papers = method_class("ascii").advised
         advised = papers if self.reward == "in-sample" else {**papers, **method_class(self.method).advised}
         for name in OF_METHOD:
@@ -574,7 +521,6 @@ class Plan:
             )
 
     def _check_combination(self) -> None:
-        """Refuse a combination that there would be nothing honest to learn from."""
         if not self.make_method().wants_probabilities:
             raise SettingsError(
                 f"combine={self.combine!r} needs what agents say about every class; with method={self.method!r} they "
@@ -588,20 +534,12 @@ class Plan:
 
     @property
     def honest_reward(self) -> RewardKind:
-        """Which samples tell where a model is right; of a learned combination always those it was not fitted to.
-
-        >>> Plan(combine="learned").honest_reward
-        'out-of-fold'
-        """
+        """Which samples tell where a model is right; of a learned combination always those it was not fitted to."""
         return self.reward if self.combination == "sum" else "out-of-fold"
 
     @property
     def calibrates(self) -> bool:
-        """Whether probabilities are calibrated, where there is something to do it by.
-
-        >>> Plan(combine="sum").calibrates, Plan(combine="sum", calibrate=None).calibrates, Plan().calibrates
-        (True, False, False)
-        """
+        """Whether probabilities are calibrated, where there is something to do it by."""
         return self.calibrate == "auto" and self.combination == "sum"
 
     @property
@@ -615,11 +553,7 @@ class Plan:
 
     @property
     def most_rounds(self) -> int:
-        """How many rounds there can be: some methods have but one.
-
-        >>> Plan(n_rounds=5).most_rounds, Plan(method="label-private", n_rounds=5).most_rounds
-        (5, 1)
-        """
+        """How many rounds there can be: some methods have but one."""
         return min(self.n_rounds, self.make_method().most_rounds)
 
     def at_home(self) -> Plan:
@@ -635,28 +569,20 @@ class Plan:
         initiator alone. The others hear of it before the second round, if there is one. With two classes there is
         little to save: an agent says one score per sample, and learns more under the ignorance of those before it.
         In the greedy order agents compete for every turn, so that they have to know what was said before.
-
-        >>> Plan().first_round(n_classes=3), Plan().first_round(n_classes=2)
-        ('apart', 'in turn')
-        >>> Plan(method="ascii").first_round(n_classes=3)
-        'in turn'
         """
         shares = self.make_method().shares_state
         learned = self.combine != "sum" and n_classes > 2 and shares
         return "apart" if learned and not isinstance(order_of(self.order), Greedy) else "in turn"
 
     def make_method(self) -> Method:
-        """Return the method, with the settings that it needs."""
         return method_named(self.method, vars(self))
 
     def told(self, n_classes: int = 2) -> dict[str, Any]:
-        """Return what helpers are told of it in a task of so many classes, by name."""
         said = {name: getattr(self, name) for name in TOLD}
         said |= {"reward": self.honest_reward, "first_round": self.first_round(n_classes)}
         return said if self.make_method().keeps_labels else said | {"epsilon": None}
 
     def of_runs(self) -> dict[str, Any]:
-        """Return the settings that runs of separate agents have, as plain values for a file."""
         return {name: value for name, value in asdict(self).items() if SETTINGS[name].runs}
 
     def check_for_runs(self) -> None:
@@ -673,10 +599,8 @@ class Plan:
 
 
 SETTINGS = settings_of(Plan)
-"""What is known of each setting of a plan, by name."""
 
 OF_METHOD = tuple(name for name, known in SETTINGS.items() if known.goes_with_method)
-"""The settings whose default goes with the method."""
 
 DEFAULTS_OF_RUNS = {
     name: known.default_of_runs for name, known in SETTINGS.items() if known.default_of_runs is not None
@@ -684,4 +608,3 @@ DEFAULTS_OF_RUNS = {
 """What a command or a task's file gives a plan that says nothing else, where that is not the plan's own default."""
 
 TOLD = tuple(name for name, known in SETTINGS.items() if known.told)
-"""The settings that helpers are told."""

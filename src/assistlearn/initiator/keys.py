@@ -33,6 +33,9 @@ def secret_order(key: bytes, fingerprint: str, seed: int, n_classes: int) -> lis
     included, the seed, and a key that the initiator draws once and keeps to itself. The same run again has the same
     order. A helper knows the seed and may guess the table, but cannot know the order without the key. The same order
     twice tells a helper nothing new, since the labels behind it are the same, too.
+
+    >>> secret_order(b"known to the initiator alone", "a table", 0, 5)
+    [4, 2, 3, 0, 1]
     """
 
     def lot(code: int) -> bytes:
@@ -47,6 +50,9 @@ def secret_words(key: bytes, fingerprint: str, seed: int) -> list[int]:
     A helper knows the labels of training samples, which samples are held out, and the seed of the run. If hold-out
     samples were drawn from that seed, class by class, it could work out their labels. The secret numbers have 256 bits,
     so that nobody can guess them.
+
+    >>> secret_words(b"known to the initiator alone", "a table", 0)[:2]
+    [3765555809, 842490401]
     """
     drawn = hmac.digest(key, f"hold-out {fingerprint} {seed}".encode(), hashlib.sha256)
     return [int.from_bytes(drawn[place : place + 4], "big") for place in range(0, len(drawn), 4)]

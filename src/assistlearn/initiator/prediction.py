@@ -345,6 +345,12 @@ def check_loudness(agent: str, said: Floats, weight: float, one: tuple[float, fl
     """Refuse votes that are louder than all models together.
 
     ``one`` is the least and the most that a model of weight one can say for a class, and ``step`` allows for rounding.
+
+    >>> check_loudness("lab", np.array([[1.1, -1.1], [-0.3, 0.3]]), weight=1.1, one=(-1.0, 1.0))
+    >>> check_loudness("lab", np.array([[1e300, -1e300]]), weight=1.1, one=(-1.0, 1.0))
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.ProtocolError: Agent 'lab' votes 1e+300 for a class; its models weigh 1.1 in all, ...
     """
     least, most = weight * one[0], weight * one[1]
     slack = TOLERANCE * max(weight, 1.0) + step

@@ -221,7 +221,6 @@ def _draw_model_weights(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
 
 
 def _draw_weight_map(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
-    """Draw one row per agent; blank where it sat out."""
     table = np.ma.masked_invalid(np.stack(list(model_weights.values())))
     mesh = ax.pcolormesh(
         np.arange(1, table.shape[1] + 1), np.arange(len(table)), table, cmap="cividis", vmin=0.0, shading="nearest"
@@ -271,7 +270,6 @@ def concentration(ignorance: Floats) -> tuple[Floats, Floats]:
 
 
 def _accuracies(model: Any, X: Any, y: Any) -> Floats:
-    """Return the accuracy after each round, or only the final accuracy if the model has no rounds."""
     staged = list(model.staged_score(X, y)) if hasattr(model, "staged_score") else []
     return np.asarray(staged or [model.score(X, y)], dtype=np.float64)
 

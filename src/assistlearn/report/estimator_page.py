@@ -69,7 +69,6 @@ def save_report(
 
 
 def view_of_estimator(model: AssistedClassifier) -> View:
-    """Return the view of a fitted model, from what the model remembers about its training."""
     check_is_fitted(model)
     plan = Plan(**{name: getattr(model, name) for name, known in SETTINGS.items() if known.estimator})
     story = Story(_subject(model, plan))

@@ -30,8 +30,7 @@ class HelpedRun:
     """A run in which the agent has helped.
 
     ``method`` is empty where training never began; ``first`` and ``last`` are the times of messages, in UTC, to the
-    minute; ``weights`` are of the agent's turns, None where it had no model; ``votes`` were asked for; ``epsilon`` is
-    that of the labels, None for true labels.
+    minute; ``weights`` are None where it had no model; ``epsilon`` is None for true labels.
     """
 
     run: str
@@ -87,7 +86,6 @@ UNITS = {"runs": "runs", "turns": "turns", "ids": "ids asked about", "votes": "v
 
 
 def helper_page(view: HelperView) -> str:
-    """Return the page of a helper as one HTML document, without a script."""
     frame = Frame(
         title=f"{view.agent}: what left this organisation?",
         kicker=f"Agent {view.agent}, from its own store and ledger",
@@ -227,7 +225,6 @@ def _ledger(view: HelperView) -> Section:
 # -- what the agent's own store and ledger know
 
 FIRST = (type_of(m.Open), type_of(m.Propose))
-"""The types of message with which an initiator begins a run."""
 
 
 def helper_view(agent: AgentDescription) -> HelperView:

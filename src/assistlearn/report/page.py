@@ -38,7 +38,6 @@ _STATES = {"going on": "training goes on", "stopped": "not finished", "finished"
 
 
 def run_page(view: View) -> str:
-    """Return the page of a run as one HTML document, without a script."""
     return page(frame_of(view), sections_of(view))
 
 
@@ -77,7 +76,6 @@ def _intro(view: View) -> tuple[str, ...]:
 
 
 def without_class_names(view: View) -> View:
-    """Return a view in which classes have numbers in place of names."""
     classes = tuple(f"class {number}" for number in range(1, len(view.subject.classes) + 1))
     return replace(view, subject=replace(view.subject, classes=classes))
 
@@ -89,20 +87,17 @@ MARK = "assistlearn report"
 
 
 def page(frame: Frame, sections: Sequence[Section]) -> str:
-    """Return a whole page as one HTML document."""
     style = style_sheet()
     facts = {"style": style, "policy": policy(style), "generator": f"{MARK} {__version__}"}
     return _environment().get_template("page.html").render(title=frame.title, body=body(frame, sections), **facts)
 
 
 def body(frame: Frame, sections: Sequence[Section]) -> str:
-    """Return what a page shows: its heading, the sections in their order, its last words."""
     return _environment().get_template("body.html").render(sections=sections, **vars(frame))
 
 
 @cache
 def style_sheet() -> str:
-    """Return the style sheet, in one line."""
     names = {name: getattr(drawn, name.upper()) for name in ("ink", "faint", "lines", "assisted", "alone")}
     made = _environment().get_template("page.css").render(names=names, pictures=drawn.IN_PICTURES)
     return re.sub(r"\s*\n\s*", "", made)
@@ -133,7 +128,6 @@ def _environment() -> Environment:
 # -- files
 
 _HEAD = 2_000
-"""How many of a page's first bytes are searched for its mark."""
 
 
 def keep_page(path: Path, html: str, *, force: bool = False) -> int:

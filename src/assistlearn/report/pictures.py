@@ -79,11 +79,7 @@ AGENTS = (  # nobody can tell more curves apart
 
 
 def of_agent(place: int) -> Stroke:
-    """Return how an agent is drawn, by its place. With more agents, strokes repeat.
-
-    >>> of_agent(0) == of_agent(5)
-    True
-    """
+    """Return how an agent is drawn, by its place. With more agents, strokes repeat."""
     return AGENTS[place % len(AGENTS)]
 
 
@@ -96,7 +92,6 @@ _STEPS = tuple(mantissa * 10**power for power in range(7) for mantissa in (1, 2,
 
 
 def by_round(axes: Any, last: int, name: str = "round", n_ticks: int = 8) -> None:
-    """Make the x axis count whole rounds from 1."""
     last = max(last, 1)
     step = next(step for step in _STEPS if last <= n_ticks * step)
     more = max(0.03 * last, 0.03)
@@ -110,7 +105,6 @@ def every(n_points: int) -> int:
 
 
 def draw_weights(axes: Any, rounds: Sequence[int], weights: Mapping[str, ArrayLike]) -> None:
-    """Draw the model weights of each agent; NaN where it has no model."""
     for place, (name, values) in enumerate(weights.items()):
         stroke, drawn = of_agent(place), np.asarray(values, dtype=np.float64)
         # a round between two gaps has nothing but its marker
@@ -139,7 +133,6 @@ def draw_gain(axes: Any, path: ArrayLike, label: str, limits: str) -> None:
 
 
 def name_rows(axes: Any, names: Sequence[str], longest: int = 24) -> None:
-    """Name the rows of a picture from top to bottom."""
     axes.set_yticks(range(len(names)), [short(name, longest) for name in names])
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
@@ -163,7 +156,6 @@ def escaped(text: str) -> str:
 # -- the pictures of a page
 
 MARKERS_UP_TO = 60
-"""Curves with more points have no markers."""
 
 
 def rounds(rows: tuple[RoundRow, ...], measure: str) -> str:
@@ -192,8 +184,6 @@ def rounds(rows: tuple[RoundRow, ...], measure: str) -> str:
 
 
 def shares(rows: tuple[ShareRow, ...], of: SharedIn = "accuracy") -> str:
-    """Draw each helper's share of the gain in accuracy, or in log loss, with its interval."""
-
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         reach = [ERRORS * row.error(of) for row in rows]
@@ -208,7 +198,6 @@ def shares(rows: tuple[ShareRow, ...], of: SharedIn = "accuracy") -> str:
 
 
 def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...], by: str = "round") -> str:
-    """Draw the model weight of each agent, round by round, or turn by turn."""
     names = [short(agent) for agent in agents]
     n_columns = max(1, min(len(names), 60 // (6 + max(map(len, names)))))
 
@@ -223,7 +212,6 @@ def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...], by: str =
 
 
 def reliability(assisted: tuple[Reliability, ...], alone: tuple[Reliability, ...]) -> str:
-    """Draw how often answers were right against how sure they were said to be, with intervals."""
     least = min([0.5, *(min(each.said, each.right) for each in (*assisted, *alone))])
 
     def draw(figure: Any) -> None:
@@ -243,7 +231,6 @@ def reliability(assisted: tuple[Reliability, ...], alone: tuple[Reliability, ...
 
 
 def confusion(table: Confusion, classes: tuple[str, ...]) -> str:
-    """Draw which class was answered for which, as shares of the true class."""
     from matplotlib.patches import Rectangle
 
     size = len(classes)
@@ -269,7 +256,6 @@ def confusion(table: Confusion, classes: tuple[str, ...]) -> str:
 
 
 def exchanged(helpers: tuple[str, ...], sent: tuple[int, ...], received: tuple[int, ...]) -> str:
-    """Draw the bytes to and from each helper."""
     most = max((*sent, *received), default=0)
     unit, name = next(((size, name) for size, name in ((1e6, "MB"), (1e3, "kB")) if most >= 2 * size), (1.0, "bytes"))
 
@@ -286,8 +272,6 @@ def exchanged(helpers: tuple[str, ...], sent: tuple[int, ...], received: tuple[i
 
 
 def matched(rows: tuple[Matched, ...]) -> str:
-    """Draw how many of the samples asked for each helper holds."""
-
     def draw(figure: Any) -> None:
         axes, places = figure.subplots(), range(len(rows))
         axes.barh(places, [row.n_asked for row in rows], 0.5, color="none", edgecolor=FAINT, linewidth=0.9)
@@ -300,8 +284,6 @@ def matched(rows: tuple[Matched, ...]) -> str:
 
 
 def seconds(rows: tuple[Spent, ...], initiator: str) -> str:
-    """Draw where the seconds went."""
-
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         colours = [ALONE if row.agent == initiator else ASSISTED if row.agent else FAINT for row in rows]
@@ -313,8 +295,6 @@ def seconds(rows: tuple[Spent, ...], initiator: str) -> str:
 
 
 def opened(rows: tuple[OpenedSoFar, ...]) -> str:
-    """Draw the gain of a pilot after each block of samples, with its limits."""
-
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         draw_gain(axes, [(row.n_opened, row.gain, row.lower, row.upper) for row in rows], "gain so far", "limits")

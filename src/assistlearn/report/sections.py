@@ -66,8 +66,6 @@ class PagePicture:
 
 @dataclass(frozen=True)
 class Card:
-    """A figure in large letters."""
-
     title: str
     value: str
     note: str = ""
@@ -76,8 +74,6 @@ class Card:
 
 @dataclass(frozen=True)
 class PageList:
-    """A list of sentences under a heading."""
-
     title: str
     items: tuple[str, ...]
 
@@ -97,7 +93,6 @@ class Section:
 
 
 def sections_of(view: View) -> list[Section]:
-    """Return the sections of a run's page that have something to say."""
     makers = (
         *(answer, pilot, rounds, helpers, weights, probabilities, classes),
         *(exchange, samples, seconds, leaving, settings),
@@ -119,13 +114,11 @@ def answer(view: View) -> Section:
 
 
 def question(view: View) -> str:
-    """Return the question that the run answers."""
     helpers = listed(view.subject.helpers) or "nobody"
     return f"Does the help of {helpers} make the predictions of {view.subject.initiator} better?"
 
 
 def _without(view: View) -> str:
-    """Return a text that says why there is no answer."""
     turns = counted(view.progress.turns, "turn")
     if view.state == "going on":
         return f"There is no answer yet: training goes on. Done so far: {turns}."
@@ -149,7 +142,6 @@ def _without(view: View) -> str:
 
 
 def _doubts(view: View) -> tuple[str, ...]:
-    """Return warnings that a reader of the answer should know."""
     doubts = []
     for helper in view.worse:
         done = (
@@ -674,7 +666,6 @@ def _of_helper(view: View, helper: str) -> Iterator[str]:
 
 
 def release_in_words(release: ReleasedBits) -> str:
-    """Return what was said about samples, in a sentence."""
     times = "once" if release.times == 1 else f"{release.times:,} times"
     about = {"training": "training sample", "hold-out": "hold-out sample", "predicted": "sample asked for"}[
         release.about

@@ -71,8 +71,6 @@ MOST = 200
 
 @dataclass
 class _OfAgent:
-    """What an agent has done so far."""
-
     turns: int = 0
     models: int = 0
     weight: float = 0.0
@@ -85,21 +83,6 @@ class Story:
     """Gathers the events of a run one by one, and what its folder holds, and returns a view of the run at any time.
 
     Every event takes the same time, and the memory that a story needs does not grow with the length of the run.
-
-    Parameters
-    ----------
-    subject : Subject
-        What the run is about.
-    most_rows : int
-        How many rounds are kept for tables, beside the last one.
-
-    Examples
-    --------
-    >>> subject = Subject("r", "bank", ("bank", "lab"), ("no", "yes"), "processes", (), 5, False, "accuracy")
-    >>> story = Story(subject)
-    >>> story.feed(Recorded(None, RoundFinished(round=1, holdout_accuracy=0.8)))
-    >>> story.view("going on").rounds[-1].accuracy
-    0.8
     """
 
     subject: Subject
@@ -139,7 +122,6 @@ class Story:
     # -- what happens
 
     def feed(self, recorded: Recorded) -> None:
-        """Add one more event."""
         time, event = recorded.time, recorded.event
         self._line.feed(time, event)
         if time is not None:
@@ -223,7 +205,6 @@ class Story:
         self._learned = result.get("combination") or self._learned
 
     def take_worth(self, worth: Mapping[str, Any]) -> None:
-        """Add what a pilot has found."""
         self._worth = worth
 
     def take_ledger(self, entries: Iterable[Entry], released: Mapping[str, Iterable[ReleasedBits]]) -> None:
@@ -341,7 +322,6 @@ class Story:
 
 
 def subject_of(settings: RunSettings) -> Subject:
-    """Return what a run is about, without files, fingerprints and places."""
     return Subject(
         run=settings.run,
         initiator=settings.initiator,
@@ -359,18 +339,7 @@ def subject_of(settings: RunSettings) -> Subject:
 
 
 def story_of(folder: RunFolder, ledger: bool = True, most_rows: int = MOST) -> Story:
-    """Return the story of a run so far: its events, its result, its ledger.
-
-    Parameters
-    ----------
-    folder : RunFolder
-        The folder of a run that has begun, goes on, was interrupted or is finished.
-    ledger : bool, default=True
-        Whether to read what the initiator's ledger says, too, and what was released. If it was changed, it must not be
-        counted, and ``LedgerError`` is raised.
-    most_rows : int
-        How many rounds are kept for tables, beside the last one.
-    """
+    """Return the story of a run so far; a ledger that was changed must not be counted, and raises ``LedgerError``."""
     at = _ledger(folder.settings()) if ledger else None
     if at is not None:
         verify(at)
@@ -382,7 +351,6 @@ def story_of(folder: RunFolder, ledger: bool = True, most_rows: int = MOST) -> S
 
 
 def take_folder(story: Story, folder: RunFolder, ledger: bool = True) -> None:
-    """Add to a story what the folder holds besides the events: the result, and what the ledger says."""
     settings, result, worth = folder.settings(), folder.result(), folder.worth()
     if result is not None:
         calibration = ScoreCalibration.from_json(result.get("calibration"))
@@ -414,7 +382,6 @@ def view_of(folder: RunFolder) -> View:
 
 
 def state_of(folder: RunFolder) -> State:
-    """Return whether a run is finished, goes on, or was stopped."""
     is_pilot = terms_of(folder.settings()) is not None
     if (folder.worth() if is_pilot else folder.result()) is not None:
         return "finished"
@@ -422,7 +389,6 @@ def state_of(folder: RunFolder) -> State:
 
 
 def _ledger(settings: RunSettings) -> Path | None:
-    """Return the path of the initiator's ledger; None where it is no longer there."""
     try:
         path = load_description(Path(settings.files[settings.initiator])).models / "ledger.jsonl"
     except (AssistLearnError, OSError, KeyError):
@@ -455,7 +421,6 @@ def changes_in_words(event: RunGoesOn) -> list[str]:
 
 
 def people_in_words(event: RunGoesOn) -> str:
-    """Return how many people are the same, new or gone, in a sentence without the words of other agents."""
     people = f"{event.n_same:,} people are as they were, {event.n_new:,} are new, {event.n_gone:,} are gone"
     if event.n_relabelled:
         people += f", and {event.n_relabelled:,} have another label"
@@ -502,7 +467,6 @@ class Exchanged:
         return sorted({who for who, _, _ in self._counts if who})
 
     def rows_of(self, helper: str) -> tuple[MessageRow, ...]:
-        """Return the counts of one helper, in the order of a run."""
         found = [MessageRow(way, type_, *counts) for (who, way, type_), counts in self._counts.items() if who == helper]
         places = {name: place for place, name in enumerate(WORDS)}
         return tuple(
@@ -510,7 +474,6 @@ class Exchanged:
         )
 
     def exchanges(self, helpers: Sequence[str], turns: dict[str, int], n_samples: int | None) -> tuple[Traffic, ...]:
-        """Return what was exchanged with each helper; ``turns`` is the number of turns that each has taken."""
         return tuple(self._traffic(helper, turns.get(helper, 0), n_samples or 0) for helper in helpers)
 
     def _traffic(self, helper: str, turns: int, n_samples: int) -> Traffic:
@@ -543,7 +506,6 @@ class Thinned(Generic[Row]):
         self._last: tuple[int, Row] | None = None
 
     def __setitem__(self, number: int, row: Row) -> None:
-        """Add a row, or replace the row with the same number."""
         if self._last is None or number >= self._last[0]:
             self._last = number, row
         if (number - 1) % self._step:
@@ -554,13 +516,11 @@ class Thinned(Generic[Row]):
             self._rows = {each: kept for each, kept in self._rows.items() if not (each - 1) % self._step}
 
     def get(self, number: int) -> Row | None:
-        """Return a row; None where it is not kept."""
         if self._last is not None and number == self._last[0]:
             return self._last[1]
         return self._rows.get(number)
 
     def items(self) -> list[tuple[int, Row]]:
-        """Return the rows that are kept, with their numbers, in order."""
         found = self._rows if self._last is None else self._rows | {self._last[0]: self._last[1]}
         return sorted(found.items(), key=lambda item: item[0])
 
@@ -599,15 +559,6 @@ class TimeLine:
 
     The time between two events counts for the work that the second one ends: an answer ends the wait for it, and an
     initiator's turn ends its own fit. So the parts add up to the whole.
-
-    Parameters
-    ----------
-    initiator : str
-        The agent whose own work needs no messages.
-    is_pilot : bool
-        Whether the command goes on when training is over.
-    label_only : bool
-        Whether the initiator has labels alone, and does not train by itself to compare.
     """
 
     def __init__(self, initiator: str, is_pilot: bool = False, label_only: bool = False) -> None:
@@ -622,7 +573,6 @@ class TimeLine:
         self._is_idle = False
 
     def feed(self, time: datetime | None, event: Event) -> None:
-        """Add one more event; an event without a time is ignored."""
         if time is None:
             return
         if self._before is not None:
@@ -634,7 +584,6 @@ class TimeLine:
         self._note(event)
 
     def spent(self) -> tuple[Spent, ...]:
-        """Return where the seconds went, in the order of a run."""
         keys = sorted(self._seconds, key=lambda key: _ORDER.index(key[0]))
         return tuple(Spent(*key, round(self._seconds[key], 3), self._times[key]) for key in keys)
 
@@ -643,7 +592,6 @@ class TimeLine:
         return _beginning(event) in self._begun
 
     def _note(self, event: Event) -> None:
-        """Remember the first events of a command, and whether a command has ended."""
         begins = _beginning(event)
         if begins is not None:
             self._begun.add(begins)

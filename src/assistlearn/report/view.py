@@ -87,8 +87,6 @@ class Subject:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A setting: its name, its value as text, and what it does."""
-
     name: str
     value: str
     explanation: str
@@ -136,8 +134,6 @@ class WeightsOfRound:
 
 @dataclass(frozen=True)
 class MessageRow:
-    """All messages of a type in one direction."""
-
     direction: Literal["sent", "received"]
     type: str
     messages: int
@@ -167,8 +163,6 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Matched:
-    """How many samples a helper was asked about, and how many of them it holds."""
-
     helper: str
     n_asked: int
     n_held: int
@@ -176,8 +170,6 @@ class Matched:
 
 @dataclass(frozen=True)
 class Spent:
-    """The seconds that went to one kind of work with one agent, and how often it was done."""
-
     what: str
     agent: str
     seconds: float
@@ -197,8 +189,6 @@ class LabelsGiven:
 
 @dataclass(frozen=True)
 class OpenedSoFar:
-    """The gain of a pilot and its limits, after ``n_opened`` samples."""
-
     n_opened: int
     gain: float
     lower: float
@@ -207,8 +197,6 @@ class OpenedSoFar:
 
 @dataclass(frozen=True)
 class GainRow:
-    """The gain of one helper together with the initiator, in a pilot."""
-
     helper: str
     answer: str
     gain: float
@@ -273,7 +261,6 @@ class View:
         return unchecked_in_words(self.subject.helpers)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the view as plain values, with times as text."""
         facts: dict[str, Any] = _plain(asdict(self)) | {"unchecked": self.unchecked or None}
         return facts
 

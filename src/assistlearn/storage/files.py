@@ -116,7 +116,6 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def json_of(content: bytes, path: Path) -> dict[str, Any]:
-    """Return the object in the content of a JSON file; ``path`` is for error messages."""
     try:
         value = json.loads(content)
     except ValueError as error:
@@ -157,24 +156,11 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def digest_of(content: bytes) -> str:
-    """Return the SHA-256 of a content in hexadecimal digits, as in ledgers."""
     return hashlib.sha256(content).hexdigest()
 
 
 class FileDigests:
-    """Writes files of a folder with their digests, and reads them back if they have not changed.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as name:
-    ...     files, file = FileDigests(Path(name)), Path(name, "secret.json")
-    ...     files.write({file: b"[1, 0]"})
-    ...     print(files.read(file))
-    ...     _ = file.write_bytes(b"[0, 1]")
-    ...     files.read(file)
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.RunError: ...secret.json is not what was written (6 bytes; ...
-    """
+    """Writes files of a folder with their digests, and reads them back if they have not changed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -262,15 +248,6 @@ class GrowingFile:
     ``number`` counts the lines that were read, and ``place`` is the byte after the last of them. ``generation`` is how
     often another file has taken the place of the one that was read: then reading begins anew. The file may be
     ``missing``.
-
-    >>> path = getfixture("tmp_path") / "log"
-    >>> _ = path.write_bytes(b"one\ntwo\nthr")
-    >>> file = GrowingFile(path)
-    >>> file.lines(), file.lines()
-    ([(4, b'one'), (8, b'two')], [])
-    >>> _ = path.write_bytes(b"one\ntwo\nthree\n")
-    >>> file.lines()
-    [(14, b'three')]
     """
 
     def __init__(self, path: Path, piece: int = PIECE) -> None:
@@ -281,7 +258,6 @@ class GrowingFile:
         self._beginning = b""
 
     def lines(self) -> list[tuple[int, bytes]]:
-        """Return the next whole lines, each with the place after it; none where there are no more yet."""
         try:
             with self.path.open("rb") as file:
                 self.missing = False

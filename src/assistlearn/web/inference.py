@@ -75,6 +75,17 @@ def _too_large(limits: ServingLimits) -> HTTPException:
 
 @dataclass(frozen=True)
 class AskedIds:
+    """Ids as they were given, each id normalised once, and the place of each given id among those.
+
+    Examples
+    --------
+    >>> asked = AskedIds.of(["17", " 17 ", "0017"], ServingLimits())
+    >>> asked.texts, asked.places
+    (['17', '0017'], [0, 0, 1])
+    >>> AskedIds.of(["P-1", "p-1"], ServingLimits(), ignore_case=True).texts
+    ['p-1']
+    """
+
     given: list[str]
     texts: list[str]
     places: list[int]

@@ -297,6 +297,11 @@ class Feed:
 
 
 def _passes(error: BaseException) -> bool:
+    """Return whether an error comes of one of the system that passes.
+
+    >>> _passes(OSError(errno.EMFILE, "Too many open files")), _passes(OSError(errno.EIO, "Input/output error"))
+    (True, False)
+    """
     while True:
         if isinstance(error, OSError) and error.errno in PASSING:
             return True
