@@ -352,7 +352,7 @@ class RunFolder:
         """Raise ``RunError`` if the run is finished and its folder is not what the result was made of.
 
         Every file must be the one that the result rests on, none may be missing or new, and the settings must be those
-        that were agreed on. Where the agents' files are may have changed (:meth:`move`).
+        that were agreed on. Where the agents' files are may have changed (``move``).
         """
         result = self.result()
         if result is None:

@@ -12,6 +12,7 @@ __all__ = ["require_web"]
 
 
 def require_web(what: str) -> None:
+    """Raise ``MissingExtraError``, which begins with ``what``, where starlette or uvicorn is not installed."""
     missing = [name for name in ("starlette", "uvicorn") if util.find_spec(name) is None]
     if missing:
         raise MissingExtraError(f"{what} needs {' and '.join(missing)}, not installed here: {install_line('web')}")
