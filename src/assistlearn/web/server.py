@@ -98,7 +98,7 @@ class WebServer(uvicorn.Server):
 SLOWEST = 10.0
 
 MOST_CONNECTIONS = 256
-"""At the most; fewer where this process may open only a few files."""
+"""Fewer where this process may open only a few files."""
 
 REASONS = {400: b"Bad Request", 408: b"Request Timeout", 503: b"Service Unavailable"}
 
