@@ -36,7 +36,7 @@ PASSES = 4
 """How often models are fitted where there are more than two classes."""
 
 LEAST_SAMPLES = 10
-"""A class that is the likeliest label of fewer samples is left out of later passes, because some learners refuse it."""
+"""Likeliest labels with fewer samples are left out of later passes, because some learners refuse such a class."""
 
 
 def fit_to_noisy_labels(
@@ -44,12 +44,10 @@ def fit_to_noisy_labels(
 ) -> tuple[Model, Said]:
     """Return a model fitted to labels that chance has changed, and honest answers for the training rows.
 
-    The learner is prepared with the changed labels, and honest (``reward="out-of-fold"``). An epsilon of infinity means
-    that they were not changed. With the ``method`` of the run, a learner that may boost by itself makes several models
-    in every pass (:meth:`~.Learner.fit_boosted`); without it, a learner always makes one.
-
-    The model says probabilities (n x K), where the estimator has them; else class codes. With two classes they are
-    about the changed labels, with more classes about the likeliest true labels.
+    The learner is prepared with the changed labels, and honest. An epsilon of infinity means that they were not
+    changed. With the ``method`` of the run, a learner that may boost by itself makes several models in every pass
+    (:meth:`~.Learner.fit_boosted`). With two classes the model's probabilities are about the changed labels, with more
+    classes about the likeliest true labels.
     """
 
     def fit(learner: Learner) -> tuple[Model, Said]:
@@ -76,10 +74,6 @@ def likeliest_labels(true: Floats, noisy: Codes, epsilon: float) -> Codes:
     """Return the likeliest true labels, given the changed ones and what honest models say about the true ones, n x K.
 
     The rarest class is left out while it has fewer than :data:`LEAST_SAMPLES` samples. At least one class remains.
-
-    >>> true = np.array([[0.9, 0.05, 0.05]] * 10 + [[0.3, 0.4, 0.3]] * 10)
-    >>> likeliest_labels(true, np.array([2] * 10 + [1] * 10), epsilon=1.0)
-    array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
     """
     likely, n_classes = posterior(true, noisy, epsilon), true.shape[1]
     while True:
@@ -92,15 +86,7 @@ def likeliest_labels(true: Floats, noisy: Codes, epsilon: float) -> Codes:
 
 
 def of_labels(said: Said, labels: Codes, n_classes: int) -> Floats:
-    """Return probabilities of the labels that models were fitted to, n x K.
-
-    Where models say class codes, the probabilities follow from how often each label comes with each class code.
-
-    >>> of_labels(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).round(2)
-    array([[0.5 , 0.5 ],
-           [0.5 , 0.5 ],
-           [0.33, 0.67]])
-    """
+    """Return probabilities of labels, n x K; for class codes, from how often each label comes with each code."""
     if said.ndim == 2:
         return np.asarray(said, dtype=np.float64)
     codes = cast(Codes, said)
@@ -127,11 +113,7 @@ def true_probabilities(changed: Floats, epsilon: float) -> Floats:
 
 
 def posterior(probabilities: Floats, noisy: Codes, epsilon: float) -> Floats:
-    """Return how likely each label is, given its probability beforehand and the changed label (Bayes' rule), n x K.
-
-    >>> posterior(np.array([[0.5, 0.25, 0.25]]), np.array([1]), math.log(2)).round(2)
-    array([[0.4, 0.4, 0.2]])
-    """
+    """Return how likely each label is, given its probability beforehand and the changed label (Bayes' rule), n x K."""
     n_classes = probabilities.shape[1]
     likely = chances(noisy, kept_share(epsilon, n_classes), n_classes)
     out: Floats = probabilities * likely
