@@ -45,7 +45,6 @@ class Minimum:
         return max(min(self.samples, n_samples), math.ceil(self.share * n_samples))
 
     def check(self, n_shared: int, n_samples: int, who: str) -> None:
-        """Raise if too few samples are shared; ``who`` begins the sentence, as in ``"Agent 'lab' holds"``."""
         needed = self.of(n_samples)
         if n_shared < needed:
             raise OverlapError(
@@ -56,13 +55,9 @@ class Minimum:
 
 
 def samples_of_run(held: Mapping[str, Bools], overlap: Overlap, minimum: Minimum | None = None) -> Bools:
-    """Return which of the initiator's samples the run has: all of them, or those that every helper holds.
-
-    ``held`` says for each helper which of the initiator's samples it holds.
+    """Return which of the initiator's samples the run has; ``held`` says for each helper which of them it holds.
 
     >>> held = {"lab": np.array([True, True, False]), "shop": np.array([False, True, True])}
-    >>> samples_of_run(held, "abstain")
-    array([ True,  True,  True])
     >>> samples_of_run(held, "intersection", Minimum(samples=1))
     array([False,  True, False])
     """
