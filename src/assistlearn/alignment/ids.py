@@ -317,6 +317,13 @@ def join_ids(parts: Sequence[pl.Series], owner: str = "This table") -> pl.Series
 
 
 def split_ids(ids: pl.Series, names: Sequence[str], owner: str = "This table") -> list[pl.Series]:
+    """Return the parts of ids, each in a column of its own.
+
+    >>> split_ids(pl.Series(["FR"]), ["country", "number"])
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.IdsError: This table: id 'FR' has 1 part, but there are 2: country|number. ...
+    """
     if len(names) == 1:
         return [ids.rename(names[0])]
     rows = [_parts(text) for text in ids]

@@ -251,6 +251,12 @@ def bags_may_answer(estimator: Any, weights: Floats) -> bool:
     """Whether a forest fitted under these weights draws all samples alike, and draws few of them into every bag.
 
     Weights of classes change the draws, too, unless they are computed for each bag.
+
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> bags_may_answer(RandomForestClassifier(20), np.array([0.1, 0.3, 0.3, 0.3]))
+    False
+    >>> bags_may_answer(RandomForestClassifier(2), np.full(4, 0.25))
+    False
     """
     if not has_bags(estimator) or not isinstance(estimator.class_weight, str | None):
         return False

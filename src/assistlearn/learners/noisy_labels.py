@@ -1,20 +1,18 @@
-r"""Learning from labels that were changed at random (:mod:`assistlearn.core.labels`).
+"""Learning from labels that were changed at random (:mod:`assistlearn.core.labels`).
 
 With two classes nothing special is needed. Probabilities of changed labels put the samples in the same order as those
 of true labels, and the combination finds the scale. Without a correction, they say more in a few bits.
 
 With more classes most labels are wrong even where privacy is modest, and further passes help. In the first pass, models
 answer for samples that they have not seen. These answers and the changed label show what a sample's label probably was
-(Bayes' rule). The next pass learns from the likeliest label. On a strip of the digits at epsilon 1, the shares of the
-honest answers that were right rose from the first to the fourth pass from .37 to .55 with forests, from .36 to .46 with
-logistic regressions and from .27 to .43 with boosted trees; a fifth pass gained hardly more. Weighted copies of a
-sample for all its likely labels, and weights by how likely the likeliest one is, were no better. Several models in a
-pass, each made for what the earlier ones lack, help small trees, and make no difference to a logistic regression.
+(Bayes' rule). The next pass learns from the likeliest label. Four passes raised the share of right honest answers on a
+strip of the digits at epsilon 1 from .37 to .55 with forests; a fifth gained hardly more. Weighted copies of a sample
+for all its likely labels, and weights by how likely the likeliest one is, were no better.
 
 No model is asked about a sample that it was fitted to. But the likeliest labels of other samples come from models that
 have seen the changed label of this sample. So a little of that label comes back, most with learners that memorise their
-samples. It does next to no harm: combinations were as accurate to within .003 (.007 with forests) where the first pass
-was made inside each fold of the second, so that nothing came back, which takes twice as many fits.
+samples. Combinations were as accurate to within .003 (.007 with forests) where nothing came back, because the first
+pass was made inside each fold of the second; that takes twice as many fits.
 """
 
 from __future__ import annotations

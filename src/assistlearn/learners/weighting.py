@@ -44,6 +44,9 @@ def weight_scale(n_samples: int) -> float:
 
     The weights then average about one, as scikit-learn's users expect: the penalty of a logistic regression or the step
     of a network keeps its meaning. A power of two rounds nothing.
+
+    >>> weight_scale(1000)
+    1024.0
     """
     return 2.0 ** round(math.log2(n_samples))
 

@@ -102,7 +102,11 @@ def unpack_votes(packed: Levels, n: int, n_classes: int) -> SoftReward:
 
 
 def loudness(said: Reward | HoldoutAnswer, model_weight: float) -> float:
-    """Return the size of the loudest vote of a kept model on any sample."""
+    """Return the size of the loudest vote of a kept model on any sample.
+
+    >>> loudness(SoftReward(np.array([-100, 50], np.int8), scale=0.02, bits=8), model_weight=3.0)
+    6.0
+    """
     if not isinstance(said, SoftReward):
         return abs(model_weight)
     return abs(model_weight) * said.loudest()
