@@ -84,7 +84,13 @@ def likeliest_labels(true: Floats, noisy: Codes, epsilon: float) -> Codes:
 
 
 def of_labels(said: Said, labels: Codes, n_classes: int) -> Floats:
-    """Return probabilities of labels, n x K; for class codes, from how often each label comes with each code."""
+    """Return probabilities of labels, n x K; for class codes, from how often each label comes with each code.
+
+    >>> of_labels(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).round(2)
+    array([[0.5 , 0.5 ],
+           [0.5 , 0.5 ],
+           [0.33, 0.67]])
+    """
     if said.ndim == 2:
         return np.asarray(said, dtype=np.float64)
     codes = cast(Codes, said)
