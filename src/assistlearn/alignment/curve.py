@@ -34,8 +34,6 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Done(msgspec.Struct, frozen=True, array_like=True):
-    """The resulting points, or the reason why there are none."""
-
     points: bytes
     error: str
 
@@ -46,7 +44,6 @@ def library() -> Any:
 
 
 def new_key() -> bytes:
-    """Return a fresh secret key, from the library's own random generator."""
     key: bytes = library().client.CreateWithNewKey(True).GetPrivateKeyBytes()
     return key
 
@@ -56,12 +53,8 @@ def work(piece: Piece) -> Done:
 
     >>> a, b = new_key(), new_key()
     >>> once = [work(Piece(key, ["p-17"], b"")).points for key in (a, b)]
-    >>> once[0] == once[1]
-    False
     >>> work(Piece(b, [], once[0])) == work(Piece(a, [], once[1]))
     True
-    >>> work(Piece(a, [], bytes(33))).error
-    'is not on the curve'
     """
     psi = library()
     if piece.texts:
@@ -77,14 +70,12 @@ def work(piece: Piece) -> Done:
 
 
 def send(stream: IO[bytes], message: msgspec.Struct) -> None:
-    """Write one message with its length before it."""
     data = msgspec.msgpack.encode(message)
     stream.write(FRAME.pack(len(data)) + data)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> bytes | None:
-    """Return the bytes of the next message, or ``None`` where there is none."""
     head = stream.read(FRAME.size)
     if len(head) < FRAME.size:
         return None
@@ -94,7 +85,6 @@ def receive(stream: IO[bytes]) -> bytes | None:
 
 
 def main() -> None:
-    """Read pieces of work from the input, and write their points to the output, until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our input
     while (data := receive(sys.stdin.buffer)) is not None:
         send(sys.stdout.buffer, work(msgspec.msgpack.decode(data, type=Piece)))

@@ -27,18 +27,7 @@ from assistlearn.types import Bools
 
 
 class HashInitiator(Initiator):
-    """Sends the digests of its ids and learns which of them the helper holds; the secret has at least 16 bytes.
-
-    >>> secret = b"known to both of them"
-    >>> clinic = HashInitiator(Ids([17, 18, 19]), secret, "lab", Minimum(samples=2))
-    >>> lab = HashHelper(Ids(["19", "20", "17"]), secret, Minimum(samples=2))
-    >>> held = clinic.finish(lab.answer(clinic.start()))
-    >>> held
-    array([ True, False,  True])
-    >>> clinic.confirm(lab.agree(clinic.settle()))
-    >>> lab.rows
-    array([ 2, -1,  0])
-    """
+    """Sends the digests of its ids and learns which of them the helper holds; the secret has at least 16 bytes."""
 
     def __init__(self, ids: Ids, secret: bytes, helper: str = "helper", minimum: Minimum | None = None) -> None:
         super().__init__(ids, helper, minimum, max_ids=len(ids))

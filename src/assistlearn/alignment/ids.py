@@ -71,22 +71,9 @@ SHORTEST_SECRET = 16
 class Ids:
     """The ids of one table: normalised, complete, all different, in the table's order.
 
-    Parameters
-    ----------
-    values : polars Series, numpy array, pandas Series or sequence
-        One id for each sample, of any type that the rule accepts (:mod:`assistlearn.alignment.ids`).
-    owner : str, default="This table"
-        What error messages call the table, for example ``"Agent 'lab', column 'patient'"``.
+    ``owner`` is the table in error messages, such as ``"Agent 'lab', column 'patient'"``.
 
-    Attributes
-    ----------
-    texts : polars Series of str
-        The normalised ids.
-
-    Examples
-    --------
-    >>> ids = Ids([17.0, 18.0])
-    >>> ids.texts.to_list()
+    >>> Ids([17.0, 18.0]).texts.to_list()
     ['17', '18']
     >>> Ids(["a", "b", "a "], owner="Agent 'lab'")
     Traceback (most recent call last):
@@ -132,13 +119,7 @@ def _refuse_duplicates(texts: pl.Series, owner: str) -> None:
 
 
 def normalise(values: Any, owner: str = "This table") -> pl.Series:
-    """Return the ids as text, by the rule. Duplicates are not refused here.
-
-    >>> normalise(np.array([3, -4])).to_list()
-    ['3', '-4']
-    >>> normalise([" p-1", 17, "0017"]).to_list()
-    ['p-1', '17', '0017']
-    """
+    """Return the ids as text, by the rule. Duplicates are not refused here."""
     series = _as_series(values, owner)
     if series is None:
         texts = _one_by_one(values, owner)
@@ -200,7 +181,6 @@ def _normalise_number(number: float | decimal.Decimal, n_bytes: int) -> str | No
 
 
 def without_case(ids: pl.Series) -> pl.Series:
-    """Return ids in lower case, where they are text; other ids have no case."""
     return ids.str.to_lowercase() if ids.dtype == pl.String else ids
 
 
@@ -326,8 +306,6 @@ def name_rows(rows: Sequence[int]) -> str:
 def join_ids(parts: Sequence[pl.Series], owner: str = "This table") -> pl.Series:
     r"""Return one id for each row: the text of all its parts, in the order that all agents agreed on.
 
-    >>> join_ids([pl.Series("country", ["FR", "DE"]), pl.Series("number", [17.0, 4.0])]).to_list()
-    ['FR|17', 'DE|4']
     >>> join_ids([pl.Series(["a|b", "a"]), pl.Series(["c", "b|c"])]).to_list()
     ['a\\|b|c', 'a|b\\|c']
     """
@@ -339,10 +317,8 @@ def join_ids(parts: Sequence[pl.Series], owner: str = "This table") -> pl.Series
 
 
 def split_ids(ids: pl.Series, names: Sequence[str], owner: str = "This table") -> list[pl.Series]:
-    r"""Return the parts of ids, each in a column of its own.
+    """Return the parts of ids, each in a column of its own.
 
-    >>> [part.to_list() for part in split_ids(pl.Series(["FR|17", "a\\|b|c"]), ["country", "number"])]
-    [['FR', 'a|b'], ['17', 'c']]
     >>> split_ids(pl.Series(["FR"]), ["country", "number"])
     Traceback (most recent call last):
         ...
@@ -394,12 +370,6 @@ def key_check(key: bytes) -> bytes:
 
 
 def digests(ids: Ids, key: bytes) -> CodedIds:
-    """Return the digest of each id, one in each row.
-
-    >>> key = key_from(b"at least 16 bytes", token=b"0123456789abcdef")
-    >>> digests(Ids([17, 18]), key).shape
-    (2, 16)
-    """
     keyed = hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"id")
 
     def digest(text: str) -> bytes:
@@ -415,19 +385,13 @@ def digests(ids: Ids, key: bytes) -> CodedIds:
 
 
 def codes_from(data: bytes, width: int, what: str) -> CodedIds:
-    """Return bytes as rows of ``width`` bytes, without copying them."""
     if len(data) % width:
         raise AlignmentError(f"The {what} have {len(data):,} bytes in all, which is not a multiple of {width}.")
     return np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
 
 
 def positions(wanted: CodedIds, among: CodedIds) -> Rows:
-    """Return for each wanted code its position among the others, or -1. No code may occur twice in either.
-
-    >>> letters = lambda text: codes_from(text, 1, "letters")
-    >>> positions(letters(b"xay"), letters(b"abcxz"))
-    array([ 3,  0, -1])
-    """
+    """Return for each wanted code its position among the others, or -1. No code may occur twice in either."""
     if len(wanted) <= FEW:
         return _positions_of_few(_numbers(wanted), _numbers(among))
     left, right = _columns(wanted), _columns(among)
@@ -438,7 +402,7 @@ def positions(wanted: CodedIds, among: CodedIds) -> Rows:
 
 
 def _positions_of_few(wanted: NDArray[np.uint64], among: NDArray[np.uint64]) -> Rows:
-    """Return the positions of a few codes, looked up one after the other, as in the prediction of one sample."""
+    """Look up a few codes one after the other, as in the prediction of one sample."""
     found = np.full(len(wanted), -1, dtype=np.int64)
     for place, code in enumerate(wanted):
         near = np.flatnonzero(among[:, 0] == code[0])
@@ -457,7 +421,6 @@ def refuse_repeated(codes: CodedIds, what: str) -> None:
 
 
 def _numbers(codes: CodedIds) -> NDArray[np.uint64]:
-    """Return each code as a row of 64-bit numbers."""
     n, width = codes.shape
     padded = np.zeros((n, -(-width // 8) * 8), dtype=np.uint8)
     padded[:, :width] = codes
@@ -471,7 +434,6 @@ def _columns(codes: CodedIds) -> pl.DataFrame:
 
 
 def pack(flags: Bools) -> bytes:
-    """Return truth values as bits."""
     return np.packbits(flags).tobytes()
 
 

@@ -47,8 +47,6 @@ NOTHING: Rows = np.empty(0, dtype=np.int64)
 class PsiInitiator(Initiator):
     """Learns which of its ids the helper holds, and lets the helper know the samples of the run.
 
-    ``progress`` is called as ``progress(done, total)`` during steps 1 and 3.
-
     >>> clinic = PsiInitiator(Ids([17, 18, 19]), "lab", Minimum(samples=2))
     >>> lab = PsiHelper(Ids(["19", "20", "17"]), Minimum(samples=2))
     >>> held = clinic.finish(lab.answer(clinic.start()))
@@ -137,7 +135,6 @@ class PsiHelper(Helper):
 
 
 def _sort(points: CodedIds) -> tuple[CodedIds, Rows]:
-    """Return the points sorted by their bytes, and the row that each came from."""
     rows = np.argsort(_comparable(points), kind="stable")
     return points[rows], rows.astype(np.int64)
 
@@ -159,13 +156,8 @@ def _comparable(points: CodedIds) -> NDArray[np.bytes_]:
 class Cipher:
     """One agent's fresh secret key on the curve, and the processes that apply it; by default one for each core.
 
-    A list is cut into pieces by position, not by content: every element is treated alone and under the same key. So the
-    number and the sizes of the pieces say nothing about the ids.
-
-    >>> a, b = Cipher(), Cipher()
-    >>> ids = Ids(["p-17", "p-18"])
-    >>> bool((a.again(b.points(ids)) == b.again(a.points(ids))).all())
-    True
+    A list is cut into pieces by position, not by content. So the number and the sizes of the pieces say nothing about
+    the ids.
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:
@@ -176,13 +168,11 @@ class Cipher:
         self._n_jobs = n_jobs or usable_cores()
 
     def points(self, ids: Ids, progress: Progress | None = None) -> CodedIds:
-        """Return each id as a point with the key applied, in their order."""
         texts = ids.texts.to_list()
         pieces = [Piece(self._key, texts[at : at + PIECE], b"") for at in range(0, len(texts), PIECE)]
         return self._run(pieces, len(texts), progress)
 
     def again(self, points: CodedIds, progress: Progress | None = None) -> CodedIds:
-        """Return these points with the key applied as well, in their order."""
         pieces = [Piece(self._key, [], points[at : at + PIECE].tobytes()) for at in range(0, len(points), PIECE)]
         return self._run(pieces, len(points), progress)
 
@@ -202,7 +192,6 @@ class Cipher:
 
 
 def require_library() -> None:
-    """Raise an error with the install line where ``openmined.psi`` is missing."""
     try:
         curve.library()
     except ImportError as error:
@@ -215,7 +204,6 @@ def usable_cores() -> int:
 
 @contextmanager
 def _workers(count: int) -> Iterator[Callable[[Sequence[Piece]], Iterator[Done]]]:
-    """Yield a function that works on pieces and returns the results in order; one worker works in this process."""
     if count <= 1:
         yield lambda pieces: map(curve.work, pieces)
         return
@@ -245,8 +233,6 @@ def _workers(count: int) -> Iterator[Callable[[Sequence[Piece]], Iterator[Done]]
 
 
 class _Worker:
-    """A process that runs :mod:`assistlearn.alignment.curve`."""
-
     def __init__(self) -> None:
         command = [sys.executable, "-P", curve.__file__]  # -P: modules beside that file must not shadow others
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603

@@ -36,19 +36,7 @@ MAX_IDS = 10_000_000
 
 
 class Initiator(ABC):
-    """The agent that has the samples of the run; one object for each helper.
-
-    Parameters
-    ----------
-    ids : Ids
-        Its ids, in the run's order.
-    helper : str
-        The helper's name, for error messages.
-    minimum : Minimum, optional
-        How many samples the helper must hold.
-    max_ids : int
-        The most ids that it accepts from the helper.
-    """
+    """The agent that has the samples of the run, its ``ids`` in the run's order; one object for each helper."""
 
     def __init__(self, ids: Ids, helper: str, minimum: Minimum | None, max_ids: int) -> None:
         self.ids = ids
@@ -67,13 +55,7 @@ class Initiator(ABC):
         return wire.encode(request)
 
     def finish(self, answer: bytes) -> Bools:
-        """Step 3: return which of the initiator's samples the helper holds.
-
-        Raises
-        ------
-        OverlapError
-            If they are too few.
-        """
+        """Step 3: return which of the samples the helper holds; raise ``OverlapError`` if they are too few."""
         if self._token is None:
             raise AlignmentError(f"The alignment with agent {self._helper!r} has not started.")
         places = self._read_answer(answer, self._token)
@@ -83,13 +65,7 @@ class Initiator(ABC):
         return held
 
     def settle(self, samples: Bools | None = None) -> bytes:
-        """Step 4: return the order of the run for the helper.
-
-        Parameters
-        ----------
-        samples : ndarray of bool of shape (n_ids,), optional
-            Which of the initiator's samples the run has; all by default.
-        """
+        """Step 4: return the order of the run for the helper; by default the run has all samples."""
         if self._places is None or self._token is None:
             raise AlignmentError(f"The alignment with agent {self._helper!r} has no answer yet.")
         kept = np.ones(len(self.ids), dtype=np.bool_) if samples is None else np.asarray(samples)
@@ -123,14 +99,7 @@ class Initiator(ABC):
 class Helper(ABC):
     """An agent that is asked which of the initiator's samples it holds; one object for each alignment.
 
-    Parameters
-    ----------
-    ids : Ids
-        Its ids, in its table's order.
-    minimum : Minimum, optional
-        How many of the run's samples it must hold to take part.
-    max_ids : int
-        The most ids that it accepts from the initiator. It bounds work and memory, and how many ids can be tried.
+    ``max_ids`` bounds work and memory, and how many ids can be tried.
     """
 
     def __init__(self, ids: Ids, minimum: Minimum | None, max_ids: int) -> None:
@@ -194,7 +163,7 @@ def _positive(max_ids: int) -> int:
 
 
 def ids_asked(request: bytes, alignment: str, max_ids: int = MAX_IDS) -> int:
-    """Return how many ids the first step of an alignment asks about, counted before any of them is looked at."""
+    """Return how many ids the first step of an alignment asks about, before any of them is looked at."""
     if alignment == "psi":
         return len(wire.decode(request, wire.PsiRequest, POINT_BYTES * max_ids).points) // POINT_BYTES
     return len(wire.decode(request, wire.HashRequest, DIGEST_BYTES * max_ids).digests) // DIGEST_BYTES

@@ -45,7 +45,6 @@ class Minimum:
         return max(min(self.samples, n_samples), math.ceil(self.share * n_samples))
 
     def check(self, n_shared: int, n_samples: int, who: str) -> None:
-        """Raise if too few samples are shared; ``who`` begins the sentence, as in ``"Agent 'lab' holds"``."""
         needed = self.of(n_samples)
         if n_shared < needed:
             raise OverlapError(
@@ -56,16 +55,7 @@ class Minimum:
 
 
 def samples_of_run(held: Mapping[str, Bools], overlap: Overlap, minimum: Minimum | None = None) -> Bools:
-    """Return which of the initiator's samples the run has: all of them, or those that every helper holds.
-
-    ``held`` says for each helper which of the initiator's samples it holds.
-
-    >>> held = {"lab": np.array([True, True, False]), "shop": np.array([False, True, True])}
-    >>> samples_of_run(held, "abstain")
-    array([ True,  True,  True])
-    >>> samples_of_run(held, "intersection", Minimum(samples=1))
-    array([False,  True, False])
-    """
+    """Return which of the initiator's samples the run has; ``held`` says for each helper which of them it holds."""
     if overlap not in ("abstain", "intersection"):
         raise SettingsError(f"overlap must be 'abstain' or 'intersection', not {overlap!r}.")
     if not held:
@@ -85,11 +75,6 @@ def order_digest(ids: Ids, rows: Rows, key: bytes) -> bytes:
     It covers the number of samples of the run, which of them are shared, and the ids of those: exactly what both agents
     know. Both compute it from their own ids; if they agree, they mean the same samples in the same order. ``rows`` has
     for each sample of the run this agent's row, or -1 where the two do not share it.
-
-    >>> ours = order_digest(Ids(["a", "b", "c"]), np.array([0, -1, 2]), key=bytes(32))
-    >>> theirs = order_digest(Ids(["c", "d", "a"]), np.array([2, -1, 0]), key=bytes(32))
-    >>> ours == theirs
-    True
     """
     shared = rows >= 0
     texts = ids.take(rows[shared])

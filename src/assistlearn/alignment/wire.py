@@ -77,14 +77,6 @@ Kind = TypeVar("Kind", bound=AlignmentMessage)
 
 
 def encode(message: AlignmentMessage) -> bytes:
-    r"""Return the message as bytes.
-
-    >>> data = encode(HashAnswer(token=bytes(16), held=b"x"))
-    >>> data[:5]
-    b'ALGN\x01'
-    >>> decode(data, HashAnswer, limit=1_000)
-    HashAnswer(token=b'...', held=b'x')
-    """
     return MARK + bytes([VERSION]) + msgspec.msgpack.encode(message)
 
 
@@ -92,8 +84,7 @@ def decode(data: bytes, kind: type[Kind], limit: int, token: bytes | None = None
     """Return the message in these bytes, if it is of this kind and belongs to this alignment.
 
     ``limit`` is the most bytes that its lists may have; it is checked before anything is decoded. The first message of
-    an alignment brings the token. Whatever the bytes are, the only error is an ``AlignmentError`` that says what is
-    wrong with them.
+    an alignment brings the token. Whatever the bytes are, the only error is an ``AlignmentError``.
     """
     name = kind.__name__
     if not isinstance(data, bytes | bytearray | memoryview):

@@ -63,16 +63,11 @@ def check_agents(agents: Any) -> list[AgentSpec]:
 
 
 def has_labels_alone(agents: Any) -> bool:
-    """Return whether the first agent, the initiator, has labels but no learner. It then takes no turns.
-
-    >>> has_labels_alone([("bank", None, []), ("lab", DecisionTreeClassifier(), [0])])
-    True
-    """
+    """Return whether the first agent, the initiator, has labels but no learner. It then takes no turns."""
     return check_agents(agents)[0][1] is None
 
 
 def _check_label_only(name: str, columns: Any, n_helpers: int) -> None:
-    """Refuse an initiator without an estimator if it has columns, or if nobody can help it."""
     if not (isinstance(columns, Sized) and not isinstance(columns, str) and len(columns) == 0):
         raise SettingsError(
             f"Agent {name!r}: None is not a classifier. Pass an instance, for example DecisionTreeClassifier(), for "
@@ -83,13 +78,6 @@ def _check_label_only(name: str, columns: Any, n_helpers: int) -> None:
 
 
 def check_labels(y: Any, estimator_name: str) -> Any:
-    """Return the labels as an array. Refuse missing labels, and texts mixed with other values.
-
-    >>> check_labels(["ill", None, "well"], "AssistedClassifier")
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.SettingsError: Input y contains NaN: 1 of 3 labels is missing (row 1). Leave it out, or label it.
-    """
     labels = column_or_1d(y, warn=True)
     rows = [] if labels.dtype.kind not in "Of" else [i for i, label in enumerate(labels.tolist()) if is_missing(label)]
     if rows:
@@ -121,7 +109,6 @@ def warn_of_labels(classes: Any) -> None:
 
 
 def is_missing(label: Any) -> bool:
-    """Return whether a value is None, not a number, or one of pandas' missing values."""
     nan = isinstance(label, float) and label != label
     return label is None or nan or type(label).__name__ in ("NAType", "NaTType")
 
@@ -137,7 +124,6 @@ def check_sample_weight(sample_weight: Any, X: Any) -> Floats | None:
 
 
 def drawn_seed(random_state: Any) -> int:
-    """Return a number as it is, and draw one from any other ``random_state``."""
     if not isinstance(random_state, Integral):
         return int(check_random_state(random_state).randint(MAX_SEED))
     complaint = SETTINGS["seed"].check(random_state)
@@ -147,11 +133,6 @@ def drawn_seed(random_state: Any) -> int:
 
 
 def class_factors(class_weight: Mapping[Any, float], classes: Any, labels: Any) -> dict[int, float]:
-    """Return the factor of each class by its position among the classes.
-
-    >>> class_factors({"ill": 3.0}, np.array(["ill", "well"]), np.array(["well", "ill"]))
-    {0: 3.0, 1: 1.0}
-    """
     try:
         factors = compute_class_weight(dict(class_weight), classes=classes, y=labels).astype(float)
     except (TypeError, ValueError) as error:
@@ -164,7 +145,6 @@ def class_factors(class_weight: Mapping[Any, float], classes: Any, labels: Any) 
 
 
 def find_columns(agents: Sequence[AgentSpec], X: Any, names: Sequence[str] | None) -> dict[str, Positions]:
-    """Return the positions of every agent's columns. With several agents, warn of columns that none of them knows."""
     found = {
         name: np.empty(0, dtype=np.intp) if estimator is None else positions_of(columns, X, names, name)
         for name, estimator, columns in agents
@@ -263,11 +243,7 @@ def who_is_who(X: Any, codes: Codes, groups: Any) -> Groups | None:
 
 
 def check_groups(groups: Any, n_samples: int) -> Groups | None:
-    """Return the groups that a caller has named, numbered; None where every row is a person of its own.
-
-    >>> check_groups(["ann", "bob", "ann"], 3)
-    array([0, 1, 0])
-    """
+    """Return the groups that a caller has named, numbered; None where every row is a person of its own."""
     named = column_or_1d(groups)
     if len(named) != n_samples:
         raise SettingsError(f"groups has {len(named)} entries, but X has {n_samples} rows. Give one for each row.")
@@ -286,16 +262,7 @@ def check_groups(groups: Any, n_samples: int) -> Groups | None:
 
 
 def repeated_people(X: Any, codes: Codes) -> Groups | None:
-    """Return the groups of rows that are the same person beyond doubt; None where there are none, or hardly any.
-
-    >>> rng = np.random.default_rng(0)
-    >>> X, codes = rng.normal(size=(40, 4)), rng.integers(2, size=40)
-    >>> twice = np.arange(80) % 40
-    >>> len(np.unique(repeated_people(X[twice], codes[twice])))
-    40
-    >>> repeated_people(X, codes) is None, repeated_people(X[twice] > 0, codes[twice]) is None
-    (True, True)
-    """
+    """Return the groups of rows that are the same person beyond doubt; None where there are none, or hardly any."""
     n, n_columns = _num_samples(X), X.shape[1]
     enough = max(LEAST_REPEATS, LEAST_SHARE * n)
     if n_columns < 2 or n < LEAST_DIFFERENT + enough:
@@ -341,7 +308,6 @@ def _beyond_doubt(rows: Any) -> tuple[Bools, Bools]:
 
 
 def _disagree(groups: Groups, codes: Codes) -> bool:
-    """Whether labels within groups differ nearly as often as those of any two rows."""
     _, sizes = np.unique(groups, return_counts=True)
     _, of_pair = np.unique(np.column_stack([groups, codes]), axis=0, return_counts=True)
     _, of_class = np.unique(codes, return_counts=True)

@@ -325,7 +325,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         return self._prepared[name].estimator if name in self._prepared else estimator
 
     def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None, groups: Groups | None) -> None:
-        """Run the session with all agents, and set the attributes that follow from it."""
         check_holdout(plan, codes, groups=groups)
         if isinstance(plan.class_weight, Mapping):
             by_position = class_factors(plan.class_weight, self.classes_, self.classes_[codes])
@@ -396,7 +395,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         return draw(codes, None, (math.inf, plan.epsilon, 0.0), len(self.classes_), chance)
 
     def _own_numbers(self, X: Any, plan: Plan) -> Floats | None:
-        """Return the initiator's own columns as numbers, for a learned combination; None if votes are added up."""
         if plan.combination == "sum":
             return None
         if self._label_only:
@@ -406,7 +404,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         return self._own_columns.numbers(own)
 
     def _samples_of(self, name: str, X: Any, made: SetUp) -> TrainingSamples:
-        """Return an agent's rows of the samples to train on, and of the hold-out samples."""
         own = self._rows_of(name, X)
         held = rows_held(own) if self.missing_agent == "abstain" else None
         mine, known = _held_of(own, held, made.training)
@@ -572,7 +569,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
 
 
 def _held_of(own: Any, held: Bools | None, rows: Positions | None) -> tuple[Any, Bools | None]:
-    """Return an agent's rows of those samples at ``rows`` that it holds, and a mask of these samples (None for all)."""
     if held is None:
         return (own if rows is None else take_rows(own, rows)), None
     wanted = np.arange(len(held)) if rows is None else rows
@@ -581,7 +577,6 @@ def _held_of(own: Any, held: Bools | None, rows: Positions | None) -> tuple[Any,
 
 
 def _ignorance(states: Mapping[str, RunState], n_samples: int, train: Positions | None) -> Floats:
-    """Return the mean ignorance over the agents' different states; zero for hold-out samples."""
     distinct = {id(state): state for state in states.values()}.values()
     mean: Floats = sum((state.ignorance() for state in distinct), np.zeros(1)) / len(distinct)
     if train is None:

@@ -32,16 +32,6 @@ def positions_of(columns: Any, X: Any, names: Sequence[str] | None, agent: str) 
     """Return the positions of the columns that an agent knows.
 
     They are given as names, positions, a slice, a boolean mask, or a function of ``X`` that returns any of these.
-
-    >>> X = np.zeros((2, 4))
-    >>> positions_of(slice(1, 3), X, None, "lab")
-    array([1, 2])
-    >>> positions_of(["b", "a"], X, ["a", "b", "c", "d"], "lab")
-    array([1, 0])
-    >>> positions_of(["e"], X, ["a", "b", "c", "d"], "lab")
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.ColumnsError: Agent 'lab': there is no column 'e'. The columns are 'a', 'b', 'c', 'd'.
     """
     if callable(columns):
         columns = columns(X)
@@ -73,11 +63,7 @@ def take_columns(X: Any, positions: Positions) -> Any:
 
 
 def rows_held(own: Any) -> NDArray[np.bool_] | None:
-    """Return which rows of an agent's table hold anything at all, or None where all do.
-
-    >>> rows_held(np.array([[1.0, np.nan], [np.nan, np.nan]]))
-    array([ True, False])
-    """
+    """Return which rows of an agent's table hold anything at all, or None where all do."""
     if hasattr(own, "isna"):
         missing = own.isna().to_numpy().all(axis=1)
     elif hasattr(own, "get_columns"):  # polars tells null and NaN apart
@@ -100,13 +86,7 @@ def _is_nan(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 class AllColumns:
-    """A callable that returns every column of the table, or every column that one of several agents knows.
-
-    >>> AllColumns()(np.zeros((2, 3)))
-    array([0, 1, 2])
-    >>> AllColumns([("a", slice(0, 1)), ("b", [2])])(np.zeros((2, 3)))
-    array([0, 2])
-    """
+    """A callable that returns every column of the table, or every column that one of several agents knows."""
 
     def __init__(self, of: Sequence[tuple[str, Any]] | None = None) -> None:
         self.of = of
@@ -225,7 +205,6 @@ def check_preprocess(preprocess: Any) -> None:
 
 
 def may_be_prepared(learner: Any, preprocess: Any) -> bool:
-    """Return whether columns that the learner cannot use would be prepared for it."""
     return preprocess != "never" and not has_own_steps(learner)
 
 

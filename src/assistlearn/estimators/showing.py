@@ -48,15 +48,6 @@ def documents_plan(estimator: Class) -> Class:
 
 
 def _entry(name: str) -> str:
-    """Return the numpydoc entry of a setting.
-
-    >>> print(_entry("patience"))
-    patience : int, default=3
-        With hold-out samples: stop after this many rounds without improvement.
-    <BLANKLINE>
-    >>> " ".join(_entry("combine").split()).partition(" None ")[2]
-    "means the method's own default: auto with soft, else sum."
-    """
     known = SETTINGS[name]
     [field] = [field for field in dataclasses.fields(Plan) if field.name == name]
     own = known.goes_with_method
@@ -96,10 +87,6 @@ def agents_block(
     names: Sequence[str] | None,
     prepared: Mapping[str, Prepared],
 ) -> Any:
-    """Return scikit-learn's drawing of the agents.
-
-    Once fitted, they show their columns. If these are prepared, they also show the kinds and the preprocessing.
-    """
     from sklearn.utils._repr_html.estimator import _VisualBlock
 
     return _VisualBlock(
@@ -145,7 +132,6 @@ def answer_block(report: Report, metric: str, initiator: str) -> str:
 
 
 def unchecked_block(helpers: Sequence[str]) -> str:
-    """Return as HTML that nothing was checked, because nothing was held out."""
     return f"<p>{escape(unchecked_in_words(helpers))}</p>"
 
 
@@ -171,7 +157,6 @@ def _due(row: ShareRow, of: SharedIn) -> str:
 
 @contextmanager
 def progress(n_turns: int, enabled: bool, metric: str) -> Iterator[Callable[[Event], None]]:
-    """Show a bar of finished turns if ``enabled``; give a function that shows an event of the session in it."""
     if not enabled:
         yield lambda event: None
         return

@@ -78,7 +78,6 @@ def save(model: Any, path: str | PathLike[str]) -> None:
 
 
 def _nameless(name: str) -> bool:
-    """Return whether a name is that of a lambda, or of something that was made inside a function."""
     return "<" in name
 
 

@@ -333,7 +333,6 @@ class Voting:
         return method.of_initiator() if name == self._initiator else method
 
     def _votes_on(self, X: Any) -> dict[str, Votes]:
-        """Return every agent's own votes on the samples of a table that was checked, as the initiator gets them."""
         shape = _num_samples(X), len(self.classes_)
         present = self._present(X)
         out = {}
@@ -352,7 +351,6 @@ class Voting:
         return out
 
     def _own_numbers_of(self, X: Any) -> Floats | None:
-        """Return the initiator's columns of a table as numbers; None if it is absent, or no combination was learned."""
         initiator = None if self.combination_ is None else self.combination_.initiator
         if initiator not in self.columns_:
             return None

@@ -82,7 +82,6 @@ class BestOf(ClassifierMixin, BaseEstimator):
         return model, right, float(-weights @ np.log(chances[np.arange(len(codes)), codes]))
 
     def _probabilities(self, said: Said, right: float) -> Floats:
-        """Return probabilities, n x K; where the classifier says labels, by how often it is right."""
         if said.ndim == 2:
             return np.asarray(said, dtype=np.float64)
         n_classes = len(self.classes_)
@@ -101,7 +100,6 @@ class BestOf(ClassifierMixin, BaseEstimator):
         return found
 
     def check_kept(self, source: str) -> None:
-        """Refuse parts that :meth:`fit` cannot have made. The audit checks the model itself like any other."""
         known = vars(self)
         model, right, classes = known.get("_model"), known.get("_right"), known.get("classes_")
         if not isinstance(model, Model) or type(right) is not float or not 0.0 <= right <= 1.0 + 1e-9:

@@ -30,10 +30,7 @@ PATIENCE = 2
 
 @dataclass(frozen=True)
 class WeightedModels:
-    """Models of one agent that answer with the weighted sum of their votes.
-
-    They have no transformers of their own, and together give probabilities of all ``n_classes`` classes.
-    """
+    """Models of one agent that answer with the weighted sum of their votes, for all ``n_classes`` classes."""
 
     models: Sequence[Model]
     weights: Sequence[float]
@@ -58,7 +55,7 @@ class WeightedModels:
         return codes
 
     def check_kept(self, source: str) -> None:
-        """Refuse parts that no learner has made, in a file. The audit checks the models themselves, one by one."""
+        """Refuse parts that no learner has made. The audit checks the models themselves, one by one."""
         whole = isinstance(self.models, list) and isinstance(self.weights, list) and type(self.n_classes) is int
         if not whole or not self.models or len(self.models) != len(self.weights) or self.n_classes < 2:
             raise UntrustedFileError(
@@ -85,16 +82,6 @@ class Boosted(WeightedModels):
 
     The weight of the turn is found later, when the turn is judged. The sum of many votes would be surer than a model
     may be (:data:`assistlearn.core.votes.LEAST`), and that would cut off what the models say about all other classes.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 1])
-    >>> parts = [Model(None, DecisionTreeClassifier().fit(X, codes), 2) for codes in (y, y[::-1])]
-    >>> Boosted(parts, [0.2, 0.1], 2).predict_proba(X).round(2)
-    array([[0.82, 0.18],
-           [0.01, 0.99],
-           [0.18, 0.82]])
     """
 
     what, least_weight = "a boosted model", 0.0
@@ -104,11 +91,7 @@ class Boosted(WeightedModels):
 
 
 def mean_probabilities(votes: Floats, weights: Sequence[float]) -> Floats:
-    """Return the probabilities of the mean vote, given the weighted sum of the votes.
-
-    >>> mean_probabilities(np.array([[2.0, -2.0]]), [0.5, 1.5]).round(3)
-    array([[0.731, 0.269]])
-    """
+    """Return the probabilities of the mean vote, given the weighted sum of the votes."""
     return probabilities(votes / max(sum(weights), np.finfo(np.float64).tiny))
 
 
@@ -159,18 +142,7 @@ def corrected(new: Model, weight: float, earlier: Sequence[tuple[Model, float]],
 
 @dataclass(frozen=True)
 class Bagged:
-    """Models that answer with the mean of their probabilities.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 1])
-    >>> parts = [Model(None, DecisionTreeClassifier().fit(X, codes), 2) for codes in (y, y, y[::-1], y[::-1])]
-    >>> Bagged(parts, 2).predict_proba(X)
-    array([[0.5, 0.5],
-           [0. , 1. ],
-           [0.5, 0.5]])
-    """
+    """Models that answer with the mean of their probabilities."""
 
     models: Sequence[Model]
     n_classes: int
@@ -190,7 +162,6 @@ class Bagged:
         return codes
 
     def check_kept(self, source: str) -> None:
-        """Refuse parts that no learner has made, in a file. The audit checks the models themselves, one by one."""
         if not isinstance(self.models, list) or not self.models or type(self.n_classes) is not int:
             raise UntrustedFileError(f"{source}: a bagged model has no list of models, or no number of classes.")
         for model in self.models:
@@ -210,10 +181,7 @@ class Bagged:
 
 @dataclass(frozen=True)
 class Private:
-    """What the models of one turn are made from.
-
-    The state of the samples that the agent holds is never changed; ``when`` is the turn in words, for error messages.
-    """
+    """What the models of one turn are made from; ``state`` is never changed, and ``when`` is the turn in words."""
 
     state: RunState
     method: Method
@@ -223,18 +191,13 @@ class Private:
 
 @dataclass(frozen=True)
 class Step:
-    """One fitted model, what it answers for the samples that it has seen, and the weight of its vote."""
-
     model: Any
     said: Said
     weight: float = 1.0
 
 
 class Boosting:
-    """Models fitted one after another to weighted labels, and what they answer together about one set of samples.
-
-    Together they answer with the mean of their votes; a single model answers for itself.
-    """
+    """Models fitted one after another to weighted labels; together they answer with the mean of their votes."""
 
     plain: ClassVar[bool] = True
     """Whether the learner is just fitted where one model is the best number."""
@@ -271,7 +234,6 @@ class Boosting:
 
     @classmethod
     def of(cls, learner: Learner, state: RunState, codes: Codes, turn: Private, most: int) -> Self:
-        """Return the first ``most`` models, and what they answer for the samples that they have seen."""
         out = cls(state.n_classes)
         for step in islice(cls.each(learner, state, codes, turn), most):
             out.add(step, step.said)
@@ -279,7 +241,6 @@ class Boosting:
 
     @staticmethod
     def answers(step: Step, rows: Any) -> Said:
-        """Return what a model answers for rows that are transformed already."""
         said: Said = step.model.say(rows)
         return said
 
@@ -290,11 +251,9 @@ class Boosting:
         self.steps.append(step)
 
     def said(self) -> Said:
-        """Return what the models so far answer together."""
         return self._first if len(self.steps) == 1 else mean_probabilities(self._total, self._weights())
 
     def model(self, front: Any) -> Model:
-        """Return the models as the one model of the turn, behind these transformers."""
         parts: list[Model] = [replace(step.model, front=None) for step in self.steps]
         if len(parts) == 1:
             return replace(parts[0], front=front)
@@ -310,9 +269,9 @@ def bag(
     """Return models fitted to samples drawn at random, and what they say about the samples that they have not drawn.
 
     A fully grown tree memorises its samples, so there is nothing left to boost. But many such trees, each fitted to
-    another draw of the samples, are far better than one. What a tree says about samples outside its draw is honest at
-    no cost. A drawn sample counts by its ignorance. There is no honest answer for a sample that all models have drawn:
-    all classes are then equally likely. A draw with a single class gives no model.
+    another draw, are far better than one, and what a tree says about samples outside its draw is honest at no cost. A
+    drawn sample counts by its ignorance. For a sample that all models have drawn, all classes are equally likely. A
+    draw with a single class gives no model.
 
     Where several samples are about the same person, ``fold_of`` is the fold of each. Then each draw leaves out a fold,
     and says something about its samples only: other samples that are not drawn may be about somebody who is.

@@ -41,22 +41,15 @@ NOTHING: Mapping[int, Said] = MappingProxyType({})
 class Honesty:
     """How an agent finds out where its model is right.
 
-    Attributes
-    ----------
-    reward : {"in-sample", "out-of-fold", "auto"}
-        Which answers count. "in-sample": those for the samples that the model was fitted to. "out-of-fold": those for
-        folds that it was not fitted to. "auto": the first until they have become uninformative, and the second from
-        then on. In-sample answers are uninformative when they are right nearly everywhere (:data:`UNINFORMATIVE`), or
-        when a model fitted to all folds but one keeps too little of its advantage on that one (:data:`LEAST_TRUST`).
-        Until then, a model's weight is cut to the share that it keeps.
-    cv : int
-        The number of folds. An honest turn costs this many more fits, and an in-sample turn in "auto" one more.
-    n_jobs : int or None, default=None
-        How many folds are fitted side by side, in threads; None means one, -1 all processors.
-    models : int, default=1
-        How many models an agent may boost by itself in a turn, before it answers, under a method that wants
-        probabilities. With in-sample rewards it makes this many. Otherwise it makes the number that is best on a fold
-        that they have not seen.
+    ``reward`` says which answers count: ``in-sample``, those for the samples that the model was fitted to;
+    ``out-of-fold``, those for folds that it was not fitted to; ``auto``, the first until they have become
+    uninformative, and the second from then on. In-sample answers are uninformative when they are right nearly
+    everywhere (:data:`UNINFORMATIVE`), or when a model fitted to all folds but one keeps too little of its advantage on
+    that one (:data:`LEAST_TRUST`). Until then, a model's weight is cut to the share that it keeps.
+
+    An honest turn costs ``cv`` more fits, and an in-sample turn in ``auto`` one more. ``models`` is how many an agent
+    may boost by itself in a turn, under a method that wants probabilities: with in-sample rewards it makes this many,
+    otherwise the number that is best on a fold that they have not seen.
     """
 
     reward: RewardKind = "in-sample"
@@ -70,12 +63,6 @@ class Honesty:
 
 
 def uninformative(said: Said, codes: Codes, ignorance: Floats) -> bool:
-    """Whether answers are right on at least :data:`UNINFORMATIVE` of the ignorance.
-
-    >>> import numpy as np
-    >>> uninformative(np.array([0, 1, 1]), np.array([0, 1, 1]), np.full(3, 1 / 3))
-    True
-    """
     answers = said.argmax(axis=1) if said.ndim == 2 else said
     return float(ignorance[answers == codes].sum()) >= UNINFORMATIVE * float(ignorance.sum())
 
@@ -94,12 +81,6 @@ def kept_share(unseen: Said, seen: Said, codes: Codes, ignorance: Floats, n_clas
 
 
 def deal(codes: Codes, n_folds: int, seed: int, groups: people.Groups | None = None) -> NDArray[np.intp]:
-    """Return the fold of each sample, by a seed (:func:`assistlearn.core.people.deal`).
-
-    >>> folds = deal(np.array([0, 0, 0, 0, 1, 1]), 2, seed=0)
-    >>> [sorted(folds[:4].tolist()), sorted(folds[4:].tolist())]
-    [[0, 0, 1, 1], [0, 1]]
-    """
     return people.deal(codes, n_folds, np.random.RandomState(seed).permutation(len(codes)), groups)
 
 
@@ -108,10 +89,8 @@ class Folds:
 
     They are kept from turn to turn, so that a turn only costs the fits. Their tables together take ``cv - 1`` times as
     much room as the agent's own. The transformers of a pipeline are fitted inside each copy: they have not seen its
-    fold either.
-
-    The seed decides which sample is in which fold, and chance in the preparation of the copies. Where the initiator
-    knows which samples are about the same person, it has ``dealt`` the folds already, which are numbered from 0 on.
+    fold either. Where the initiator knows which samples are about the same person, it has ``dealt`` the folds already,
+    numbered from 0 on.
     """
 
     def __init__(
@@ -134,7 +113,7 @@ class Folds:
     def one(self, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> tuple[int, Said]:
         """Return a fold, and what its copy answers for it.
 
-        The turn's seed decides which fold: a count of the turns would be lost when the agent is started again.
+        The turn's seed decides which: a count of the turns would be lost when the agent is started again.
         """
         fold = seed % len(self._copies)
         self._copies[fold].prepare(self._seed)
@@ -143,10 +122,7 @@ class Folds:
     def answers(
         self, ignorance: Floats, seed: int, when: str, n_classes: int | None, known: Mapping[int, Said] = NOTHING
     ) -> Said:
-        """Return what each copy answers for the fold that it has not seen: class codes, or probabilities (n x K).
-
-        ``known`` has the answers for folds that have been asked already.
-        """
+        """Return what each copy answers for its unseen fold; ``known`` has the answers that are there already."""
         return self._joined(lambda copy: copy.answers(ignorance, seed, when, n_classes), known)
 
     def boosted(self, turn: Private, most: int, kind: type[Boosting] = Boosting) -> tuple[int, Said]:
@@ -161,7 +137,6 @@ class Folds:
         return best, self._joined(lambda copy: copy.boosted(turn, best, kind), {fold: said})
 
     def _joined(self, ask: Callable[[_Copy], Said], known: Mapping[int, Said]) -> Said:
-        """Ask the copies of all folds but those that are known, side by side, and return the answers for all."""
         asked = [fold for fold in range(len(self._copies)) if fold not in known]
         for fold in asked:
             self._copies[fold].prepare(self._seed)
@@ -230,7 +205,6 @@ class _Copy:
         return made.said()
 
     def _growing(self, turn: Private, most: int, kind: type[Boosting]) -> Iterator[Boosting]:
-        """Yield the models so far, with what they answer for the fold, after each of at most ``most``."""
         made = kind(turn.state.n_classes)
         for step in islice(kind.each(self._learner, turn.state.part(self._train), self._codes, turn), most):
             made.add(step, self._about_aside(partial(kind.answers, step), turn.when))
@@ -244,7 +218,7 @@ class _Copy:
             return say(self._seen_by_front)
 
     def _constant(self, own: Floats, n_classes: int | None) -> Said | None:
-        """Return a constant answer where only one class counts, because some learners refuse to be fitted then."""
+        """Return a constant answer where only one class counts: some learners refuse to be fitted then."""
         counting = np.unique(self._codes[own > 0.0])
         if len(counting) > 1:
             return None
@@ -270,7 +244,6 @@ ALIKE = 1e-9
 
 
 def has_bags(estimator: Any) -> bool:
-    """Whether an estimator is a forest whose trees draw samples, so that some trees have not seen a given sample."""
     return isinstance(estimator, FORESTS) and bool(estimator.bootstrap)
 
 
@@ -280,8 +253,6 @@ def bags_may_answer(estimator: Any, weights: Floats) -> bool:
     Weights of classes change the draws, too, unless they are computed for each bag.
 
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> bags_may_answer(RandomForestClassifier(20), np.full(4, 0.25))
-    True
     >>> bags_may_answer(RandomForestClassifier(20), np.array([0.1, 0.3, 0.3, 0.3]))
     False
     >>> bags_may_answer(RandomForestClassifier(2), np.full(4, 0.25))
@@ -301,11 +272,10 @@ def bags_may_answer(estimator: Any, weights: Floats) -> bool:
 
 
 def out_of_bag(model: Model) -> Said:
-    """Return the out-of-bag answers of a forest and remove them from it.
+    """Return the out-of-bag answers of a forest and remove them: a kept model must not carry votes on training samples.
 
-    They are removed because a kept model must not carry votes on the training samples. About a sample that is in every
-    bag the forest has nothing honest to say. It then answers that all classes are equally likely (or, for labels, the
-    class that it answers most often).
+    About a sample that is in every bag it answers that all classes are equally likely (or, for labels, the class that
+    it answers most often).
     """
     estimator, n_classes = model.estimator, model.n_classes
     votes: Floats = estimator.oob_decision_function_

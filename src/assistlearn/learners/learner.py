@@ -36,8 +36,8 @@ from assistlearn.types import Codes, Floats, Said
 class Prepares(Protocol):
     """An estimator that can prepare its table once and be refitted to it every round.
 
-    It has one method more than a classifier, ``prepare(X, y)``. What that returns (a binned table, say) is handed to
-    ``fit``, ``predict`` and ``predict_proba`` in place of ``X`` for as long as training lasts, and then released.
+    What ``prepare`` returns (a binned table, say) is handed to ``fit``, ``predict`` and ``predict_proba`` in place of
+    ``X`` for as long as training lasts, and then released.
     """
 
     def prepare(self, X: Any, y: Codes) -> Any:
@@ -46,20 +46,11 @@ class Prepares(Protocol):
 
 
 class Learner:
-    """How an agent's private estimator is fitted under an ignorance.
+    """How an agent's private estimator, which is never changed itself, is fitted under an ignorance.
 
     ``prepare`` does, once, the work that does not depend on the ignorance: a pipeline's transformers are fitted and
     applied, and an estimator that offers to (:class:`Prepares`) prepares its table. ``fit`` then costs no more than
     the classifier itself.
-
-    Parameters
-    ----------
-    estimator : scikit-learn classifier or pipeline
-        Never changed: clones of it are fitted.
-    owner : str
-        The agent's name, for error messages.
-    honesty : Honesty, optional
-        How it finds out where its model is right; on the training samples by default.
 
     Attributes
     ----------
@@ -68,8 +59,6 @@ class Learner:
         and samples that the model had not seen showed a smaller advantage.
     afresh : bool
         Whether the last model was fitted as if nobody had spoken yet (see :meth:`fit`).
-    codes : ndarray
-        The class codes that it is prepared with.
     honest : bool
         Whether it asks models about samples that they have not seen. With ``reward="auto"`` this may become true.
     """
@@ -108,14 +97,13 @@ class Learner:
         return self._honesty.models > 1 and not has_bags(self._classifier)
 
     def become_honest(self) -> None:
-        """Start to ask models about samples that they have not seen, as the learner did before an interruption."""
         self.honest = True
 
     def prepare(self, X: Any, codes: Codes, seed: int, fold_of: NDArray[np.intp] | None = None) -> None:
-        """Keep the training rows and their class codes, and do all work that does not depend on the ignorance.
+        """Do all work that does not depend on the ignorance.
 
-        ``fold_of`` is the fold of each row, where several rows are about the same person: they share a fold. The bags
-        of a forest draw rows, not persons, so they are not asked then.
+        ``fold_of`` is the fold of each row, where several rows are about the same person. The bags of a forest draw
+        rows, not persons, so they are not asked then.
         """
         front, classifier = _parts(self._estimator)
         # An estimator that prepares its table accepts class codes of any type; others may expect the usual type.
@@ -205,7 +193,6 @@ class Learner:
         return said
 
     def _fit_by_bags(self, forest: Any, seed: int, when: str, n_classes: int | None) -> tuple[Model, Said]:
-        """Return a forest that draws all samples alike, and what trees answer for samples that they have not drawn."""
         estimator = clone(forest)
         with self.named(f"fit in {when}"):
             seed_all(estimator, seed)
@@ -214,7 +201,6 @@ class Learner:
         return model, out_of_bag(model)
 
     def _trust_in(self, said: Said, fold: int, unseen: Said, ignorance: Floats, n_classes: int | None) -> float:
-        """Return the share of the in-sample advantage that the answers for one fold confirm."""
         count = n_classes or max(len(np.unique(self.codes)), 2)
         rows = self._other_folds().aside(fold)
         return kept_share(unseen, said[rows], self.codes[rows], ignorance[rows], count)
@@ -230,7 +216,6 @@ class Learner:
 
     @property
     def _can_be_asked(self) -> bool:
-        """Whether there are two rows or more that can be in different folds."""
         return len(self.codes) > 1 and (self._fold_of is None or bool(self._fold_of.any()))
 
     # -- several models in a turn --------------------------------------------------------------------------------------
@@ -238,10 +223,10 @@ class Learner:
     def fit_boosted(self, turn: Private) -> tuple[Model, Said]:
         """Return several models, made one after another in private, as one; and what they answer for the training rows.
 
-        Small trees are fitted to residuals (:mod:`assistlearn.learners.residuals`), other learners under the
-        ignorance. With in-sample rewards there are ``honesty.models`` of them, or twice as many residual trees.
-        Otherwise a fold shows how many are best, and the answers are honest, also with ``reward="auto"``. The number
-        depends only on the state, the seed and the table. So an agent that is started again chooses the same number.
+        Small trees are fitted to residuals (:mod:`assistlearn.learners.residuals`), other learners under the ignorance.
+        With in-sample rewards there are ``honesty.models`` of them, or twice as many residual trees. Otherwise a fold
+        shows how many are best, and the answers are honest, also with ``reward="auto"``. The number depends only on the
+        state, the seed and the table, so an agent that is started again chooses the same number.
 
         A tree that memorises its samples is bagged, not boosted, where answers may be honest. It is not bagged behind
         transformers: these were fitted to all samples, so the samples that a tree has not drawn are not unseen.
@@ -268,7 +253,6 @@ class Learner:
         return made.model(self._front), made.said() if honest is None else honest
 
     def _memorises(self, turn: Private) -> bool:
-        """Whether it is a tree that is right about nearly all samples that it has seen."""
         if type(self._classifier) not in TREES or len(self.codes) < 2:
             return False
         ignorance = turn.state.ignorance()
@@ -278,7 +262,6 @@ class Learner:
     def fit_residuals(
         self, residuals: Floats, weights: Floats | None, seed: int, when: str
     ) -> tuple[DecisionTreeRegressor, Leaves]:
-        """Return the tree's twin, fitted to residuals, and the leaf of every training row."""
         tree = twin(self._classifier)
         assert tree is not None
         tree.set_params(random_state=seed)
@@ -287,12 +270,10 @@ class Learner:
             return tree, tree.apply(self._table, **self._options)
 
     def transform(self, rows: Any) -> Any:
-        """Return rows as the classifier behind the transformers sees them."""
         return rows if self._front is None else self._front.transform(rows)
 
     @contextmanager
     def named(self, doing: str) -> Iterator[None]:
-        """Turn any exception of the estimator into an error that names the agent and what it was doing."""
         try:
             yield
         except Exception as error:
@@ -303,7 +284,6 @@ class Learner:
 
 
 def _parts(estimator: Any) -> tuple[Any, Any]:
-    """Return the transformers (None if there are none) and the classifier behind them, through nested pipelines."""
     if not isinstance(estimator, Pipeline):
         return None, estimator
     outer = estimator[:-1] if len(estimator) > 1 else None

@@ -25,17 +25,9 @@ ROUNDING = 1e-3
 class Model:
     """One fitted model of an agent, which answers with class codes, or with class probabilities.
 
-    Attributes
-    ----------
-    front : estimator or None
-        The fitted transformers of a pipeline, shared by all models of the agent.
-    estimator : estimator
-        The fitted classifier behind them.
-    n_classes : int or None
-        The number of classes that it gives probabilities for; None if it answers with class codes.
-    classes : ndarray of int or None
-        The class codes that the estimator was fitted to, which are 0, 1, ... to the estimator itself; None where they
-        are no others (:func:`without_gaps`).
+    ``front`` are the fitted transformers of a pipeline, shared by all models of the agent. ``n_classes`` is None if it
+    answers with class codes. ``classes`` are the codes that are 0, 1, ... to the estimator itself; None where they are
+    no others (:func:`without_gaps`).
     """
 
     front: Any
@@ -65,12 +57,10 @@ class Model:
         return _probabilities(self.estimator.predict_proba(rows, **options), self.columns(), self.n_classes)
 
     def columns(self) -> Codes:
-        """Return the class code of each column of the estimator's probabilities."""
         codes: Codes = np.asarray(self.estimator.classes_, dtype=np.intp)
         return codes if self.classes is None else self.classes[codes]
 
     def check_kept(self, source: str) -> None:
-        """Refuse classes that :func:`without_gaps` cannot have found."""
         found = self.classes
         if found is not None and not (isinstance(found, np.ndarray) and found.dtype.kind == "i" and found.ndim == 1):
             raise UntrustedFileError(f"{source}: the classes that a model was fitted to are no list of class codes.")
@@ -102,10 +92,9 @@ def without_gaps(codes: Codes) -> tuple[Codes, Codes | None]:
 
 
 def _probabilities(answers: Any, columns: Codes, n_classes: int) -> Floats:
-    """Return a learner's probabilities with a column for every class. A class that it has not seen gets zero.
+    """Return probabilities with a column for every class: zero for one that the learner has not seen.
 
-    A network may have an output for every class even if it has seen fewer. Outputs that no class belongs to are left
-    out.
+    A network may have more outputs than it has seen classes; outputs that no class belongs to are left out.
     """
     answers = np.asarray(answers, dtype=np.float64)
     if answers.shape[1:] and len(columns) < answers.shape[1] <= n_classes:
@@ -134,19 +123,11 @@ MOST_MODELS = 64
 
 
 class Panel:
-    """The models of one agent, which answer in the order in which they are given.
+    """The models of one agent, behind the same transformers, and fitted to the same columns and classes.
 
-    They are behind the same transformers, and fitted to the same columns and classes. An estimator with a method
-    ``join``, such as :class:`~.hist.classifiers.HistTreeClassifier`, joins its fitted copies into one that answers for
-    all of them in a single pass.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 1])
-    >>> panel = Panel([Model(None, DecisionTreeClassifier().fit(X, codes)) for codes in (y, y[::-1])])
-    >>> [codes.tolist() for codes in panel.answers(X)]
-    [[0, 1, 1], [1, 1, 0]]
+    They answer in the order in which they are given. An estimator with a method ``join``, such as
+    :class:`~.hist.classifiers.HistTreeClassifier`, joins its fitted copies into one that answers for all of them in a
+    single pass.
     """
 
     def __init__(self, models: Sequence[Model]) -> None:
@@ -154,7 +135,6 @@ class Panel:
         self._joints: dict[tuple[int, int], Any] = {}
 
     def answers(self, rows: Any) -> Iterator[Said]:
-        """Yield each model's answers for rows that are transformed already: class codes, or probabilities."""
         from sklearn.utils.validation import _num_samples
 
         n_rows = _num_samples(rows)
@@ -168,7 +148,6 @@ class Panel:
                 yield from joint.predict(rows)
 
     def _joint(self, start: int, group: Sequence[Model]) -> Any:
-        """Return the joint model of a group, made once; None where it cannot be joined."""
         first = group[0].estimator
         alike = all(model.n_classes is None and model.classes is None for model in group)
         if len(group) < 2 or not alike or not hasattr(first, "join"):
@@ -192,11 +171,7 @@ AUDITED_TYPES = (
 
 
 def audit(model: Any, source: str) -> None:
-    """Refuse a model with a tree that leads anywhere but to its own leaves and columns, or with a folder of pickles.
-
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> audit(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]), "a file")
-    """
+    """Refuse a model with a tree that leads anywhere but to its own leaves and columns, or with a folder of pickles."""
     from sklearn.ensemble import BaggingClassifier
 
     for part in _parts(model):
@@ -256,7 +231,6 @@ def _check_nodes(
 
 
 def _parts(model: Any) -> Iterator[Any]:
-    """Yield everything that a model is made of, itself first, each thing once."""
     seen: set[int] = set()
     waiting = [model]
     while waiting:
@@ -313,7 +287,7 @@ def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Se
 
 
 def loads_trusted(data: bytes, source: str, trusted: Sequence[str] = (), packages: Sequence[str] = ()) -> Any:
-    """Return what the bytes of a skops file hold, as :func:`load_trusted` does; ``source`` is what errors call them."""
+    """Do as :func:`load_trusted` with the bytes of a file; ``source`` is what errors call them."""
     from skops.io import get_untrusted_types, loads
 
     _check_size(data, source)
@@ -339,10 +313,7 @@ def loads_trusted(data: bytes, source: str, trusted: Sequence[str] = (), package
 
 
 def _check_size(data: bytes, source: str) -> None:
-    """Refuse a file that unpacks to much more than its bytes: we write files that are not packed.
-
-    What is in it is not looked at: only the list that every ZIP file ends with.
-    """
+    """Refuse a file that unpacks to much more than its bytes, by the list that every ZIP file ends with."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             sizes = {each.filename: each.file_size for each in file.infolist()}
@@ -379,13 +350,12 @@ def load_model(path: Path, packages: Sequence[str] = ()) -> Model:
 
 
 def _unknown(found: set[str], trusted: Sequence[str], packages: Sequence[str]) -> list[str]:
-    """Return the types that are neither trusted by name nor classes of these packages."""
     named = {*trusted, *HARMLESS_TYPES, *AUDITED_TYPES}
     return sorted(name for name in found - named if not _is_class_of(name, packages))
 
 
 def _is_class_of(name: str, packages: Sequence[str]) -> bool:
-    """Whether a name is that of a class of one of these packages. Only these packages are imported to find out."""
+    """Whether a class of these packages has this name; only these packages are imported to find out."""
     module, _, attribute = name.rpartition(".")
     if module.partition(".")[0] not in packages:
         return False
@@ -396,12 +366,7 @@ def _is_class_of(name: str, packages: Sequence[str]) -> bool:
 
 
 def packages_of(estimator: Any) -> tuple[str, ...]:
-    """Return the packages that an estimator, the steps of a pipeline and the candidates of a ``BestOf`` come from.
-
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> packages_of(DecisionTreeClassifier())
-    ('sklearn',)
-    """
+    """Return the packages that an estimator, the steps of a pipeline and the candidates of a ``BestOf`` come from."""
     return tuple(sorted({type(part).__module__.partition(".")[0] for part in _learners_in(estimator)} - {"builtins"}))
 
 

@@ -1,20 +1,18 @@
-r"""Learning from labels that were changed at random (:mod:`assistlearn.core.labels`).
+"""Learning from labels that were changed at random (:mod:`assistlearn.core.labels`).
 
 With two classes nothing special is needed. Probabilities of changed labels put the samples in the same order as those
 of true labels, and the combination finds the scale. Without a correction, they say more in a few bits.
 
 With more classes most labels are wrong even where privacy is modest, and further passes help. In the first pass, models
 answer for samples that they have not seen. These answers and the changed label show what a sample's label probably was
-(Bayes' rule). The next pass learns from the likeliest label. On a strip of the digits at epsilon 1, the shares of the
-honest answers that were right rose from the first to the fourth pass from .37 to .55 with forests, from .36 to .46 with
-logistic regressions and from .27 to .43 with boosted trees; a fifth pass gained hardly more. Weighted copies of a
-sample for all its likely labels, and weights by how likely the likeliest one is, were no better. Several models in a
-pass, each made for what the earlier ones lack, help small trees, and make no difference to a logistic regression.
+(Bayes' rule). The next pass learns from the likeliest label. Four passes raised the share of right honest answers on a
+strip of the digits at epsilon 1 from .37 to .55 with forests; a fifth gained hardly more. Weighted copies of a sample
+for all its likely labels, and weights by how likely the likeliest one is, were no better.
 
 No model is asked about a sample that it was fitted to. But the likeliest labels of other samples come from models that
 have seen the changed label of this sample. So a little of that label comes back, most with learners that memorise their
-samples. It does next to no harm: combinations were as accurate to within .003 (.007 with forests) where the first pass
-was made inside each fold of the second, so that nothing came back, which takes twice as many fits.
+samples. Combinations were as accurate to within .003 (.007 with forests) where nothing came back, because the first
+pass was made inside each fold of the second; that takes twice as many fits.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ PASSES = 4
 """How often models are fitted where there are more than two classes."""
 
 LEAST_SAMPLES = 10
-"""A class that is the likeliest label of fewer samples is left out of later passes, because some learners refuse it."""
+"""Likeliest labels with fewer samples are left out of later passes, because some learners refuse such a class."""
 
 
 def fit_to_noisy_labels(
@@ -44,12 +42,10 @@ def fit_to_noisy_labels(
 ) -> tuple[Model, Said]:
     """Return a model fitted to labels that chance has changed, and honest answers for the training rows.
 
-    The learner is prepared with the changed labels, and honest (``reward="out-of-fold"``). An epsilon of infinity means
-    that they were not changed. With the ``method`` of the run, a learner that may boost by itself makes several models
-    in every pass (:meth:`~.Learner.fit_boosted`); without it, a learner always makes one.
-
-    The model says probabilities (n x K), where the estimator has them; else class codes. With two classes they are
-    about the changed labels, with more classes about the likeliest true labels.
+    The learner is prepared with the changed labels, and honest. An epsilon of infinity means that they were not
+    changed. With the ``method`` of the run, a learner that may boost by itself makes several models in every pass
+    (:meth:`~.Learner.fit_boosted`). With two classes the model's probabilities are about the changed labels, with more
+    classes about the likeliest true labels.
     """
 
     def fit(learner: Learner) -> tuple[Model, Said]:
@@ -76,10 +72,6 @@ def likeliest_labels(true: Floats, noisy: Codes, epsilon: float) -> Codes:
     """Return the likeliest true labels, given the changed ones and what honest models say about the true ones, n x K.
 
     The rarest class is left out while it has fewer than :data:`LEAST_SAMPLES` samples. At least one class remains.
-
-    >>> true = np.array([[0.9, 0.05, 0.05]] * 10 + [[0.3, 0.4, 0.3]] * 10)
-    >>> likeliest_labels(true, np.array([2] * 10 + [1] * 10), epsilon=1.0)
-    array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
     """
     likely, n_classes = posterior(true, noisy, epsilon), true.shape[1]
     while True:
@@ -92,9 +84,7 @@ def likeliest_labels(true: Floats, noisy: Codes, epsilon: float) -> Codes:
 
 
 def of_labels(said: Said, labels: Codes, n_classes: int) -> Floats:
-    """Return probabilities of the labels that models were fitted to, n x K.
-
-    Where models say class codes, the probabilities follow from how often each label comes with each class code.
+    """Return probabilities of labels, n x K; for class codes, from how often each label comes with each code.
 
     >>> of_labels(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).round(2)
     array([[0.5 , 0.5 ],
@@ -127,11 +117,7 @@ def true_probabilities(changed: Floats, epsilon: float) -> Floats:
 
 
 def posterior(probabilities: Floats, noisy: Codes, epsilon: float) -> Floats:
-    """Return how likely each label is, given its probability beforehand and the changed label (Bayes' rule), n x K.
-
-    >>> posterior(np.array([[0.5, 0.25, 0.25]]), np.array([1]), math.log(2)).round(2)
-    array([[0.4, 0.4, 0.2]])
-    """
+    """Return how likely each label is, given its probability beforehand and the changed label (Bayes' rule), n x K."""
     n_classes = probabilities.shape[1]
     likely = chances(noisy, kept_share(epsilon, n_classes), n_classes)
     out: Floats = probabilities * likely

@@ -53,19 +53,7 @@ Leaves = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class ResidualTrees:
-    """The regression trees of one turn, which answer as one: their sum times the loudness, as probabilities.
-
-    They have an output for every class: what a leaf adds to the logarithm of the class's probability.
-
-    Examples
-    --------
-    >>> X, residuals = np.array([[0.0], [1.0], [2.0]]), np.array([[0.5, -0.5], [-0.5, 0.5], [-0.5, 0.5]])
-    >>> parts = [DecisionTreeRegressor(max_depth=1).fit(X, residuals) for _ in range(2)]
-    >>> ResidualTrees(parts, 1.0, 2).predict_proba(X).round(2)
-    array([[0.88, 0.12],
-           [0.12, 0.88],
-           [0.12, 0.88]])
-    """
+    """The regression trees of one turn, with an output for every class: what a leaf adds to its log probability."""
 
     trees: Sequence[DecisionTreeRegressor]
     loudness: float
@@ -89,7 +77,6 @@ class ResidualTrees:
         return codes
 
     def check_kept(self, source: str) -> None:
-        """Refuse parts that no learner has made, in a file. The audit checks the nodes of the trees."""
         if not isinstance(self.trees, list) or not self.trees or type(self.n_classes) is not int or self.n_classes < 2:
             raise UntrustedFileError(f"{source}: residual trees must have a list of trees, and at least two classes.")
         if type(self.loudness) is not float or not 0.0 < self.loudness < np.inf:
@@ -118,11 +105,6 @@ def twin(classifier: Any) -> DecisionTreeRegressor | None:
 
     There is none for weights of classes, for monotonic columns, and for limits in units of the impurity: the impurity
     of residuals falls from tree to tree.
-
-    >>> twin(DecisionTreeClassifier(max_depth=3, min_samples_leaf=5))
-    DecisionTreeRegressor(max_depth=3, min_samples_leaf=5)
-    >>> twin(DecisionTreeClassifier(max_depth=3, class_weight="balanced")) is None
-    True
     """
     if type(classifier) is not DecisionTreeClassifier:  # a subclass may do anything
         return None
@@ -146,10 +128,7 @@ class ResidualBoosting(Boosting):
 
     @staticmethod
     def each(learner: Learner, state: RunState, codes: Codes, turn: Private) -> Iterator[Step]:
-        """Yield trees until one cannot lower the loss.
-
-        The first tree is yielded even then, so that there is always one.
-        """
+        """Yield trees until one cannot lower the loss; the first even then, so that there is always one."""
         assert isinstance(state, SoftState)
         seeds, weights = TurnSeeds(turn.seed), state.initial_weights()
         truth: Bools = np.arange(state.n_classes) == codes[:, np.newaxis]
@@ -186,14 +165,7 @@ class ResidualBoosting(Boosting):
 
 
 def newton_steps(leaves: Leaves, n_nodes: int, truth: Bools, shares: Floats, weights: Floats | None) -> Floats:
-    """Return the step of Newton's method for every leaf and class; zero for nodes that are not leaves.
-
-    >>> truth, shares = np.array([[True, False]] * 3), np.full((3, 2), 0.5)
-    >>> newton_steps(np.array([1, 1, 2]), 3, truth, shares, None).round(3)
-    array([[ 0.   ,  0.   ],
-           [ 0.333, -0.333],
-           [ 0.2  , -0.2  ]])
-    """
+    """Return the step of Newton's method for every leaf and class; zero for nodes that are not leaves."""
     n_classes = shares.shape[1]
     residuals, bends = truth - shares, shares * (1.0 - shares)
     if weights is not None:

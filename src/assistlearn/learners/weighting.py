@@ -27,10 +27,7 @@ _Floats: TypeAlias = NDArray[np.floating[Any]]
 def fit_weighted(
     estimator: Any, table: Any, codes: Codes, ignorance: Floats, seed: int, options: dict[str, Any]
 ) -> Codes | None:
-    """Fit ``estimator`` in place under an ignorance, passing further ``options`` to its ``fit``.
-
-    Return the class codes that it was fitted to if those drawn have gaps (:func:`~.model.without_gaps`); else None.
-    """
+    """Fit ``estimator`` in place; return the class codes where those drawn have gaps (:func:`~.model.without_gaps`)."""
     if takes_weights(estimator):
         any_scale = getattr(estimator, "any_scale", False)  # then there is no need for a copy
         weights = ignorance if any_scale else ignorance * weight_scale(len(ignorance))
@@ -45,9 +42,8 @@ def fit_weighted(
 def weight_scale(n_samples: int) -> float:
     """Return the factor that turns the ignorance into a learner's weights: the power of two nearest to ``n_samples``.
 
-    The weights then average about one, as scikit-learn's users expect. So the penalty of a logistic regression or the
-    step of a network keeps its meaning. A power of two rounds nothing: a learner that does not care about the scale
-    does exactly what it would with the ignorance itself.
+    The weights then average about one, as scikit-learn's users expect: the penalty of a logistic regression or the step
+    of a network keeps its meaning. A power of two rounds nothing.
 
     >>> weight_scale(1000)
     1024.0
@@ -56,13 +52,6 @@ def weight_scale(n_samples: int) -> float:
 
 
 def takes_weights(estimator: Any) -> bool:
-    """Whether ``estimator.fit`` takes ``sample_weight``.
-
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> takes_weights(DecisionTreeClassifier()), takes_weights(KNeighborsClassifier())
-    (True, False)
-    """
     if has_fit_parameter(estimator, "sample_weight"):
         return True
     if get_config()["enable_metadata_routing"]:
@@ -77,11 +66,6 @@ def resample(codes: Codes, ignorance: Floats, seed: int) -> NDArray[np.intp]:
 
     Where the draw has missed a class, the sample of this class with the highest ignorance is added, unless the class
     has no ignorance at all.
-
-    >>> codes = np.array([0, 0, 0, 1])
-    >>> rows = resample(codes, np.array([0.5, 0.5, 0.0, 1e-9]) / (1 + 1e-9), seed=0)
-    >>> sorted({int(code) for code in codes[rows]}), 2 in rows
-    ([0, 1], False)
     """
     rng = np.random.RandomState(seed)
     upto = np.cumsum(ignorance)
@@ -103,22 +87,14 @@ def take_rows(table: Any, rows: NDArray[Any] | slice) -> Any:
 
 
 MAX_SEED = int(np.iinfo(np.int32).max)
-"""The largest seed of a learner."""
 
 MAX_RUN_SEED = 2**32 - 1
-"""The largest seed of a run. The seeds of learners are drawn from it."""
 
 
 def seed_all(estimator: Any, seed: int) -> None:
     """Set every ``random_state`` of an estimator, nested ones too, from one seed.
 
-    A single ``random_state`` gets the seed itself; several get numbers drawn from it, in the order of their names.
-
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> tree = DecisionTreeClassifier()
-    >>> seed_all(tree, 7)
-    >>> tree.random_state
-    7
+    A single one gets the seed itself; several get numbers drawn from it, in the order of their names.
     """
     names = sorted(
         name for name in estimator.get_params(deep=True) if name == "random_state" or name.endswith("__random_state")
@@ -131,18 +107,13 @@ def seed_all(estimator: Any, seed: int) -> None:
 
 
 class TurnSeeds:
-    """The seeds of the turns of a run, all drawn from one number. Whoever knows this number draws the same seeds.
-
-    >>> TurnSeeds(7).of(3) == [TurnSeeds(7).of(turn) for turn in (1, 2, 3)][2]
-    True
-    """
+    """The seeds of the turns of a run, all drawn from one number. Whoever knows this number draws the same seeds."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.RandomState(seed)
         self._drawn: list[int] = []
 
     def of(self, turn: int) -> int:
-        """Return the seed of a turn, counted from 1."""
         missing = turn - len(self._drawn)
         if missing > 0:
             self._drawn += self._rng.randint(MAX_SEED, size=missing).tolist()
@@ -156,11 +127,7 @@ def as_trees_see_it(estimator: Any, table: Any) -> tuple[Any, dict[str, Any]]:
     """Return a table as a tree or forest of scikit-learn wants it, and options for its ``fit`` and ``predict``.
 
     A dense numeric table becomes float32. A single tree need not check it again if nothing in it is missing or
-    infinite. For any other table or estimator, the table stays the same and there are no options.
-
-    >>> table, options = as_trees_see_it(DecisionTreeClassifier(), np.zeros((2, 2)))
-    >>> table.dtype, options
-    (dtype('float32'), {'check_input': False})
+    infinite.
     """
     # Exactly these types: a subclass may want to see the table as it is, or have no check_input.
     if type(estimator) not in TREES + FORESTS or not isinstance(table, np.ndarray) or table.dtype.kind not in "fiub":
@@ -179,13 +146,6 @@ def coarsened(estimator: Any, table: Any) -> Any:
     With weights, finding the bins of a column takes hundreds of passes over it, far longer than growing the trees. A
     column with no more different values than there are bins takes no time. So the values of a column are divided
     beforehand into that many bins of equal counts, and the middle of its bin replaces each value.
-
-    >>> table = np.linspace(0.0, 1.0, 10_000).reshape(-1, 1)
-    >>> len(np.unique(coarsened(HistGradientBoostingClassifier(), table)))
-    255
-    >>> few = np.arange(8.0).reshape(-1, 1)
-    >>> coarsened(HistGradientBoostingClassifier(), few) is few
-    True
     """
     if type(estimator) is not HistGradientBoostingClassifier:
         return table
@@ -196,7 +156,6 @@ def coarsened(estimator: Any, table: Any) -> Any:
 
 
 def _columns_of_floats(table: Any) -> Iterator[tuple[int, _Floats]]:
-    """Yield the places and values of the columns of an array or a data frame that hold floats."""
     if isinstance(table, np.ndarray):
         yield from enumerate(table.T if table.dtype.kind == "f" else ())
     elif hasattr(table, "iloc"):
@@ -226,7 +185,6 @@ def _with_columns(table: Any, coarse: dict[int, _Floats]) -> Any:
 
 
 def _coarse(column: _Floats, n_bins: int) -> _Floats | None:
-    """Return a column with the middle of its bin for each value; None where it has no more values than bins."""
     there = np.isfinite(column)
     if len(np.unique(column[there])) <= n_bins:
         return None

@@ -22,12 +22,7 @@ Coding = Literal["raw", "range"]
 
 
 class Bits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="bits"):
-    """Booleans: one bit each, or fewer bits if they are entropy-coded.
-
-    >>> bits = pack_bits(np.array([True, False, True]))
-    >>> bits.coding, unpack_bits(bits, 3).tolist()
-    ('raw', [True, False, True])
-    """
+    """Booleans: one bit each, or fewer bits if they are entropy-coded."""
 
     n: int
     ones: int
@@ -68,7 +63,6 @@ def unpack_bits(bits: Bits, n: int) -> Bools:
 
 
 def _entropy_bits(n: int, ones: int) -> float:
-    """Return the bits of information in a sequence of ``n`` booleans of which ``ones`` are true."""
     share = ones / n
     return -n * sum(p * math.log2(p) for p in (share, 1.0 - share) if p > 0.0)
 
@@ -109,11 +103,6 @@ class ClassCodes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_
 
 
 def pack_codes(codes: NDArray[Any], n_classes: int) -> ClassCodes:
-    """Return class codes in their smaller form; entropy coding is tried for up to 256 classes.
-
-    >>> unpack_codes(pack_codes(np.array([0, 2, 1]), 3), n=3, n_classes=3).tolist()
-    [0, 2, 1]
-    """
     if n_classes > MAX_CLASSES:
         raise ProtocolError(
             f"There are {n_classes} classes; class codes are sent in two bytes, which is enough for {MAX_CLASSES:,} "
@@ -175,11 +164,6 @@ class Numbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_lik
 
 
 def pack_numbers(values: NDArray[np.float64]) -> Numbers:
-    """Return numbers as their bytes, least significant first.
-
-    >>> unpack_numbers(pack_numbers(np.array([0.5, -1.0])), 2)
-    array([ 0.5, -1. ])
-    """
     return Numbers(values.size, np.ascontiguousarray(values, dtype="<f8").tobytes())
 
 
@@ -220,8 +204,6 @@ _EACH_ITS_OWN = constriction.stream.model.Categorical(perfect=False)
 
 
 class Coder(Protocol):
-    """Writes symbols, or reads them."""
-
     def code(self, shares: Floats) -> Symbols:
         """Return the next symbols, one for each row of shares; a row holds the share of each possible symbol."""
         ...
@@ -269,7 +251,6 @@ class Reader:
         return symbols
 
     def close(self) -> None:
-        """Refuse bytes that are left over."""
         if not self._coder.maybe_exhausted():
             raise ProtocolError("Entropy-coded bytes are left over after the last value.")
 
@@ -288,12 +269,10 @@ def blocks(n: int, first: int = FIRST, most: int = 2**16) -> Iterator[slice]:
 
 
 def _words_to_bytes(words: NDArray[Any]) -> bytes:
-    """Return the words of the library's coder as bytes, least significant byte first."""
     return words.astype("<u4").tobytes()
 
 
 def _bytes_to_words(data: bytes) -> NDArray[np.uint32]:
-    """Return the words of the library's coder from their bytes."""
     if len(data) % 4:
         raise ProtocolError(f"The number of entropy-coded bytes must be a multiple of four, not {len(data)}.")
     return np.frombuffer(data, "<u4").astype(np.uint32)

@@ -52,12 +52,6 @@ class VersionError(ProtocolError):
 
 
 def encode(message: Message) -> bytes:
-    """Return a message as bytes.
-
-    >>> from assistlearn.protocol.messages import Forget
-    >>> decode(encode(Forget(run="r1")))
-    Forget(run='r1')
-    """
     return _HEADER.pack(MARK, VERSION) + _encoder.encode(message)
 
 
@@ -86,7 +80,6 @@ def decode(data: bytes, limits: Limits | None = None) -> Message:
 
 
 def _count(message: Message) -> int:
-    """Return how many values the arrays in a message say they hold."""
     values = 0
     parts: list[Any] = [message]
     while parts:
@@ -123,10 +116,7 @@ _speech = _Speech()
 
 
 def learn(*types: type[Message]) -> None:
-    """Add types of messages to those that are understood: the types of an exchange that is registered.
-
-    If a module is imported again, its new types replace the old ones.
-    """
+    """Add the message types of an exchange that is registered. A module imported again replaces its old ones."""
     _speech.learn(*types)
 
 
@@ -137,7 +127,7 @@ LONGEST = 1_000
 """How many characters a text in a message may have, unless it is a name."""
 
 LONGEST_NAME = 80
-"""How many characters a name may have: of an agent, of a run."""
+"""How many characters the name of an agent or a run may have."""
 
 _NAMES = {"initiator": LONGEST_NAME, "agent": LONGEST_NAME, "run": LONGEST_NAME}
 
@@ -146,14 +136,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def check_words(message: Message) -> None:
-    r"""Raise if a text of a message is too long, or holds line ends, terminal escapes or marks that reverse text.
-
-    >>> from assistlearn.protocol.messages import Open
-    >>> check_words(Open(run="r", initiator="bank", purpose="a\x1b[2J", alignment="psi", overlap="abstain"))
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.ProtocolError: The purpose of 'open' contains '\x1b', which is not readable text. Remove it.
-    """
+    """Raise if a text is too long, or holds line ends, terminal escapes or marks that reverse text."""
     for field in message.__struct_fields__:
         text = getattr(message, field)
         if not isinstance(text, str):

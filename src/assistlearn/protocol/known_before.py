@@ -21,8 +21,7 @@ from assistlearn.types import Bools, Codes
 class RunSamples:
     """The samples of one run, as an agent knows them.
 
-    ``codes`` are the class codes of those to train on; ``aside`` says of all which are held out, and ``held`` which the
-    agent holds.
+    ``codes`` are about those to train on; ``aside`` says of all which are held out, and ``held`` which the agent holds.
     """
 
     codes: Codes
@@ -68,24 +67,20 @@ class KnownBefore:
 
     @property
     def fresh_holdout(self) -> Bools:
-        """The hold-out samples about which nothing was said."""
         return self.holdout_places < 0
 
     def said(self, before: m.TurnTaken) -> tuple[Reward, HoldoutAnswer | None]:
-        """Return the reward and the hold-out answers of a turn of the earlier run."""
         n_aside = int(np.count_nonzero(self.then.aside))
         reward = unpack_reward(before.reward, self.then.codes, self.n_classes)
         self.method.check_reward(reward, self.n_classes)
         return reward, unpack_holdout(before.holdout, n_aside, self.n_classes) if n_aside else None
 
     def all_rewards(self, fresh: Reward, before: Reward) -> Reward:
-        """Return the reward on all samples, from that on the fresh ones and that of the earlier run."""
         gone = ~self.now.held[~self.now.aside]
         reward: Reward = completed(_alike(fresh, before), before, self.places, gone, silence=True)
         return reward
 
     def all_answers(self, fresh: HoldoutAnswer, before: HoldoutAnswer | None) -> HoldoutAnswer:
-        """Return the answers for all hold-out samples, from those for the fresh ones and those of the earlier run."""
         if before is None:
             return fresh
         gone = ~self.now.held[self.now.aside]

@@ -39,7 +39,6 @@ Proof: TypeAlias = Literal["certificate", "nothing"]
 one machine, nothing: the other process may say any name."""
 
 OwnersAnswer: TypeAlias = Literal["approved", "rejected", "taken back"]
-"""What an owner says to a request: yes; no; or no after a yes."""
 
 
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -83,7 +82,6 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return self.answer == "approved" and not self.ended(now)
 
     def ended(self, now: datetime) -> bool:
-        """Return whether this is a yes whose time is over; a no never ends."""
         return self.answer == "approved" and bool(self.until) and now >= datetime.fromisoformat(self.until)
 
 
@@ -135,7 +133,7 @@ Span: TypeAlias = Literal["all", "day", "run"]
 
 
 class RunCount(msgspec.Struct, forbid_unknown_fields=True):
-    """One run that is open: what was counted in it, and the last turn, request and answer that were counted."""
+    """One open run: what was counted in it, and the last turn, request and answer that were counted."""
 
     units: dict[str, int] = {}
     turn: int | None = None
@@ -168,8 +166,8 @@ class PeerCount(msgspec.Struct, forbid_unknown_fields=True):
 class Claim:
     """What a message counts for.
 
-    ``check`` raises an error if the amount is too much. It is given what was counted before, the amount and the day.
-    ``turn`` is the turn that is asked for, if the message asks for one.
+    ``check`` raises an error if the amount is too much, given what was counted before, the amount and the day. ``turn``
+    is the turn that is asked for, if any.
     """
 
     amount: int
@@ -178,17 +176,12 @@ class Claim:
 
 
 class Tally(msgspec.Struct, forbid_unknown_fields=True):
-    """What was counted, by the name of the other agent; and the owner's last decision on each request for consent.
-
-    >>> Tally().of("clinic").used("runs", "all", "2030-12-31", "")
-    0
-    """
+    """What was counted, by the name of the other agent; and the owner's last decision on each request for consent."""
 
     peers: dict[str, PeerCount] = {}
     decisions: dict[str, Decision] = {}
 
     def consented(self, now: datetime) -> list[str]:
-        """Return the initiators to whose runs the owner consents now, for any purpose."""
         return sorted({decision.initiator for decision in self.decisions.values() if decision.holds(now)})
 
     def of(self, peer: str) -> PeerCount:
@@ -247,20 +240,10 @@ class Entry:
     Numbers count from 1, and times are in UTC. ``digest`` is the SHA-256 of the message, ``previous`` the hash of the
     entry before, and ``hash`` the SHA-256 of everything else. A line has no key for what is None.
 
-    Attributes
-    ----------
-    amount : int or None
-        What the message was counted for, in the unit of its type (:data:`UNITS`); 0 where it repeats a message that was
-        counted. None where nothing is counted.
-    turn : int or None
-        The turn that was asked for, where turns are counted.
-    decision : dict or None
-        A :class:`Decision` of the owner, where the entry is no message.
-    told : dict or None
-        The figures of what the other agent was told about people so far, this message included, where people are
-        counted. They never fall.
-    counts : dict or None
-        In an entry of rebuilt counts: all that is counted for the other agent (a :class:`PeerCount`).
+    ``amount`` is what the message was counted for, in the unit of its type (:data:`UNITS`); 0 where it repeats a
+    message that was counted, None where nothing is counted. ``turn`` is the turn that was asked for. ``told`` has the
+    figures of what the other agent was told about people so far, this message included; they never fall. ``counts``, in
+    an entry of rebuilt counts, is all that is counted for the other agent (a :class:`PeerCount`).
     """
 
     number: int
@@ -291,14 +274,8 @@ class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Ledger:
     """Writes entries to a file, each before its message goes out.
 
-    Several processes of one agent may write to the same ledger; they wait for each other.
-
-    Parameters
-    ----------
-    path : path
-        The file. If it exists, it is verified from its checkpoint on, and appended to; if not, it is made.
-    clock : callable, optional
-        Returns the present time.
+    An existing file is verified from its checkpoint on, and appended to. Several processes of one agent may write to
+    the same ledger; they wait for each other.
     """
 
     def __init__(self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -330,24 +307,10 @@ class Ledger:
     ) -> Entry:
         """Append an entry for a message and return it once it is on disk.
 
-        Parameters
-        ----------
-        direction, peer, run, type : str
-            As in the entry.
-        content : bytes
-            The message.
-        claim : Claim, optional
-            What the message counts for. It is checked and counted in one step, even if other processes write at the
-            same time. If its check raises an error, no entry is written.
-        lasting : bool, default=True
-            Whether to wait until the entry would outlast a power cut. For a message that was received, the next entry
-            may do this for both, if it is written before anything is sent; or :meth:`settle` may.
-        decision : Decision, optional
-            What the owner has decided, for an entry that is about no message.
-        told : mapping, optional
-            The figures of what ``peer`` was told about people so far.
-        counts : PeerCount, optional
-            What is counted for ``peer``, for an entry of rebuilt counts.
+        The ``claim`` is checked and counted in one step, even if other processes write at the same time. If its check
+        raises an error, no entry is written. ``lasting`` is whether to wait until the entry would outlast a power cut.
+        For a message that was received, the next entry may do this for both, if it is written before anything is sent;
+        or :meth:`settle` may. An entry with a ``decision``, or with rebuilt ``counts``, is about no message.
         """
         digest = hashlib.sha256(content).hexdigest()
         with self._locked() as file:
@@ -421,7 +384,6 @@ class Ledger:
         self._headed = number
 
     def _granted(self, claim: Claim, peer: str, run: str, type: str, digest: str, day: str) -> int:
-        """Return what a message counts for, after the check that this much is allowed."""
         tally = self._chain.tally
         amount = 0 if tally.repeated(peer, run, type, digest, claim.turn) else claim.amount
         claim.check(tally.of(peer), amount, day)
@@ -548,8 +510,8 @@ def has_entry(path: Path, place: Place) -> bool:
 def entries_of(path: Path, run: str) -> list[Entry]:
     """Return the entries of a run, in order; none where there is no ledger.
 
-    The lines of other runs are skipped without being decoded. That takes a tenth of a second for 300,000 of them. The
-    chain is verified elsewhere: whenever the ledger is opened.
+    Lines of other runs are skipped undecoded, 300,000 of them in a tenth of a second. The chain is verified elsewhere:
+    whenever the ledger is opened.
     """
     wanted = f'"run": {json.dumps(run, ensure_ascii=False)}, "type": '
     return [entry for entry in _entries_with(path, wanted, f"of run {run!r}") if entry.run == run]
@@ -567,7 +529,7 @@ def _entries_with(path: Path, wanted: str, words: str) -> list[Entry]:
 
 
 def _lines_with(path: Path, wanted: bytes) -> list[bytes]:
-    """Return the whole lines of a file that hold these bytes; the file is searched, not read line by line."""
+    """Return the whole lines that hold these bytes; the file is searched, not read line by line."""
     if not path.exists() or not path.stat().st_size:
         return []
     lines = []
@@ -624,7 +586,7 @@ class Chain:
         return entry
 
     def take(self, entry: Entry, n_bytes: int) -> None:
-        """Add the next entry, which is known to belong there; its line has ``n_bytes`` bytes."""
+        """Add the next entry, which is known to belong there."""
         self.before_that = self.before if self.received else None
         self.received = entry.direction == "received"
         self.number, self.last, self.before = entry.number, entry.hash, entry.previous
@@ -747,8 +709,6 @@ logger = logging.getLogger("assistlearn.protocol")
 
 
 class Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One entry of a ledger: its number, its hash, where its line begins, and what was counted up to it."""
-
     version: int = VERSION
     number: int
     hash: str
@@ -765,7 +725,6 @@ def checkpoint_path(ledger: Path) -> Path:
 
 
 def read_checkpoint(ledger: Path) -> Checkpoint | None:
-    """Return the checkpoint of a ledger; None where there is none that can be read."""
     path = checkpoint_path(ledger)
     try:
         checkpoint = msgspec.json.decode(path.read_bytes(), type=Checkpoint)

@@ -44,13 +44,6 @@ def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[ReleasedBits]:
 
     That is nothing if its model does not count: what such a model says is not sent. It is nothing, too, if the turn is
     taken again and no sample is new.
-
-    >>> from assistlearn.protocol.arrays import pack_bits
-    >>> import numpy as np
-    >>> reward = pack_bits(np.arange(80) % 2 == 0)
-    >>> taken = m.TurnTaken(run="r", turn=1, reward=reward, model_weight=0.5, mean_reward=0.5, perfect=False)
-    >>> list(releases_in(taken, 2))
-    [ReleasedBits(kind='rewards', about='training', times=1, said=1.0, sent=1.0)]
     """
     if not reply.model_weight > NEGLIGIBLE:
         return
@@ -72,11 +65,6 @@ def votes(bits: int, n_classes: int, times: int, n_bytes: int, n_votes: int) -> 
 
 
 def added_up(releases: Iterable[ReleasedBits]) -> list[ReleasedBits]:
-    """Return one release of each kind: the sum of all releases of that kind.
-
-    >>> added_up([ReleasedBits("rewards", "training", 1, 1.0, 0.5)] * 3)
-    [ReleasedBits(kind='rewards', about='training', times=3, said=3.0, sent=1.5)]
-    """
     sums: dict[str, ReleasedBits] = {}
     for new in releases:
         old = sums.get(new.kind, ReleasedBits(new.kind, new.about, 0, 0.0, 0.0))

@@ -74,7 +74,6 @@ def pack_reward(reward: Reward, codes: Codes) -> PackedReward:
 
 
 def unpack_reward(packed: PackedReward, codes: Codes, n_classes: int) -> Reward:
-    """Return the reward on samples with these labels: bits, or scores (one with two classes, else one per class)."""
     if isinstance(packed, Bits):
         return unpack_bits(packed, len(codes))
     n_scores = 1 if n_classes == 2 else n_classes
@@ -99,7 +98,6 @@ def unpack_holdout(packed: PackedHoldout | None, n: int, n_classes: int) -> Hold
 
 
 def unpack_votes(packed: Levels, n: int, n_classes: int) -> SoftReward:
-    """Return an agent's votes on ``n`` samples: one level each with two classes, else one for each class."""
     return _unpack(packed, n, 1 if n_classes == 2 else n_classes, None)
 
 
@@ -134,10 +132,6 @@ def pack_levels(levels: NDArray[Any], bits: int, scale: float, truth: Codes | No
 
     With ``truth``, the samples' classes, which the receiver has, too, a row of several scores has one for each class,
     the true class first.
-
-    >>> levels, scale = unpack_levels(pack_levels(np.array([-3, 127, 0], np.int8), 8, 0.5), 3, 8)
-    >>> levels.tolist(), scale
-    ([-3, 127, 0], 0.5)
     """
     n = levels.size
     if bits <= MOST_CODED_BITS and n:
@@ -152,7 +146,6 @@ def pack_levels(levels: NDArray[Any], bits: int, scale: float, truth: Codes | No
 
 
 def plain_levels(levels: NDArray[Any], bits: int, scale: float) -> Levels:
-    """Return quantised numbers with a fixed number of bits each, whether that is smaller or not."""
     flat = np.ascontiguousarray(levels).reshape(-1)
     return Levels(len(flat), bits, scale, False, _plain(flat, bits))
 
@@ -160,11 +153,7 @@ def plain_levels(levels: NDArray[Any], bits: int, scale: float) -> Levels:
 def unpack_levels(
     levels: Levels, n: int, bits: int, n_scores: int = 1, truth: Codes | None = None
 ) -> tuple[NDArray[Any], float]:
-    """Return the levels, one after another, and their scale.
-
-    There must be ``n`` levels of ``bits`` bits each. ``n_scores`` is how many scores each sample has. ``truth`` must be
-    the same as when the levels were packed.
-    """
+    """Return the levels, one after another, and their scale; ``truth`` must be the same as in packing."""
     check_number("levels", levels.n, n)
     check_number("bits", levels.bits, bits)
     if not (math.isfinite(levels.scale) and levels.scale >= 0.0):
@@ -252,10 +241,9 @@ NEARLY_LAST = 3
 """Contexts that all classes share do not distinguish classes that are this many places before the last one, or more."""
 
 ONE = 1024
-"""The smallest probability that is distinguished, in the whole numbers with which probabilities are added up."""
+"""The smallest probability that is distinguished; probabilities are added up as whole numbers of it."""
 
 CERTAIN = round(ONE / LEAST)
-"""A probability of one, in the same numbers."""
 
 HIGHEST = 10.0
 """A height above the smallest probability that no probability reaches."""
@@ -290,14 +278,11 @@ def code_scores(coder: Coder, shape: tuple[int, int], n_levels: int, scale: floa
 
 
 class _Counts:
-    """How often each level came in each context."""
-
     def __init__(self, n_contexts: int, n_levels: int) -> None:
         self._counts = np.zeros((n_contexts, n_levels), dtype=np.int64)
         self._reach = max(n_levels // STEPS, 1)
 
     def shares(self, contexts: Places, coarser: Floats) -> Floats:
-        """Return the shares of the levels in some coarse contexts, given those in still coarser ones."""
         came = self._counts[contexts]
         near = (OWN - 1) * came + self._around(came)
         trust = TRUST * (OWN + 2 * self._reach)
@@ -305,14 +290,12 @@ class _Counts:
         return out
 
     def fine_shares(self, contexts: Places, coarser: Floats) -> Floats:
-        """Return the shares of the levels in some of the finest contexts, given those in the coarser ones."""
         came = self._counts[contexts]
         trust = TRUST_PER_LEVEL * (np.count_nonzero(came, axis=1)[:, np.newaxis] + 1)
         out: Floats = (came + trust * coarser) / (came.sum(axis=1, keepdims=True) + trust)
         return out
 
     def _around(self, came: Places) -> Places:
-        """Return how often each level or one of its neighbours came."""
         n_levels = came.shape[1]
         up_to = np.zeros((len(came), n_levels + 1), dtype=np.int64)
         np.cumsum(came, axis=1, out=up_to[:, 1:])
@@ -338,7 +321,6 @@ class _Column:
         self._left = left
 
     def code(self, coder: Coder, true: Places, room: Places, before: Places) -> Symbols:
-        """Write or read the levels of some samples, and learn from them."""
         fine = (true * (2 * STEPS + 1) + room) * STEPS + before
         contexts, which = np.unique(fine, return_inverse=True)
         rooms, places = contexts // STEPS, fine // STEPS

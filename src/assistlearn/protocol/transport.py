@@ -40,9 +40,6 @@ def within(seconds: float, work: Callable[..., Result], *arguments: Any) -> Resu
 
     FLARE, and servers of tables, may wait without limit. The work then goes on in a thread, which does not keep the
     program from ending.
-
-    >>> within(5.0, max, 1, 2)
-    2
     """
     results: list[Result] = []
     errors: list[BaseException] = []

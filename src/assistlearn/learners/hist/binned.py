@@ -19,12 +19,10 @@ Categories: TypeAlias = list[NDArray[Any] | None]
 
 @dataclass(eq=False)
 class BinnedTable:
-    """What ``prepare`` returns: the binned form of a table, with its labels.
+    """What ``prepare`` returns, and ``fit``, ``predict`` and ``predict_proba`` take in place of ``X``.
 
-    ``fit``, ``predict`` and ``predict_proba`` take it in place of ``X``. XGBoost's form needs one or two bytes per
-    value, twice (by row and by column), and 16 bytes per sample. A binned table can be used for any number of fits.
-
-    The classes are those among the labels. Categories are None where the table is not a data frame with categories.
+    XGBoost's form needs one or two bytes per value, twice (by row and by column), and 16 bytes per sample. Categories
+    are None where the table is not a data frame with categories.
     """
 
     matrix: Any
@@ -69,35 +67,15 @@ class BinnedTable:
 
 
 def has_categories(X: Any) -> bool:
-    """Whether a table is a data frame with a categorical column.
-
-    >>> import pandas
-    >>> has_categories(pandas.DataFrame({"a": [1.0]})), has_categories(pandas.DataFrame({"a": ["x"]}, dtype="category"))
-    (False, True)
-    """
     return _is_frame(X) and any(_is_categorical(column) for _, column in _columns(X))
 
 
 def find_categories(X: Any) -> Categories:
-    """Return the categories of a data frame's columns.
-
-    >>> import pandas
-    >>> find_categories(pandas.DataFrame({"a": [1.0, 2.0], "b": pandas.Categorical(["y", "x"])}))
-    [None, array(['x', 'y'], dtype='<U1')]
-    """
     return [_split(column, name)[0] if _is_categorical(column) else None for name, column in _columns(X)]
 
 
 def to_numbers(X: Any, known: Sequence[NDArray[Any] | None]) -> NDArray[np.float32]:
-    """Return a data frame as an array, every category as its code. An unknown category counts as missing.
-
-    >>> import pandas
-    >>> frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": pandas.Categorical(["y", "x", "z"])})
-    >>> to_numbers(frame, [None, np.array(["x", "y"])])
-    array([[ 1.,  1.],
-           [ 2.,  0.],
-           [ 3., nan]], dtype=float32)
-    """
+    """Return a data frame as an array, every category as its code. An unknown category counts as missing."""
     out = np.empty(X.shape, dtype=np.float32)
     for position, ((name, column), categories) in enumerate(zip(_columns(X), known, strict=True)):
         if _is_categorical(column) != (categories is not None):
@@ -111,7 +89,6 @@ def to_numbers(X: Any, known: Sequence[NDArray[Any] | None]) -> NDArray[np.float
 
 
 def _codes(column: Any, name: str, known: NDArray[Any]) -> NDArray[np.float32]:
-    """Return the codes of a column's values among the known categories."""
     own, positions = _split(column, name)
     code_of = {category: code for code, category in enumerate(known.tolist())}
     codes = np.array([code_of.get(category, np.nan) for category in own.tolist()] + [np.nan], dtype=np.float32)

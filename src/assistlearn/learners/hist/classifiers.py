@@ -414,8 +414,6 @@ class HistTreeClassifier(HistClassifier):
 
 
 class JointTrees:
-    """Several classification trees of the same columns and classes, which answer together as they do one by one."""
-
     def __init__(self, trees: Sequence[HistTreeClassifier]) -> None:
         self._trees = trees
         self._boosters = [thaw(tree.booster_, trees[0]._n_threads()) for tree in trees if tree.booster_ is not None]

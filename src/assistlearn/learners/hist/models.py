@@ -29,7 +29,6 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 def load_xgboost() -> Any:
-    """Return the module ``xgboost``. Where it is missing, an error says how to install it."""
     try:
         import xgboost
     except ImportError:
