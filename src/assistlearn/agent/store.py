@@ -310,6 +310,7 @@ def ledger_of(home: Path) -> Path:
 
 
 def sweep(home: Path) -> None:
+    """Remove what a crash has left of forgotten runs; log a warning for what cannot be removed."""
     for left in (home / "runs").glob(f".*{_FORGOTTEN}"):
         words = remove_tree(left)
         if words is not None:

@@ -47,8 +47,8 @@ class Release:
 class PeopleTold:
     """What one initiator was told about each person.
 
-    ``people``, of shape (n,), are in rising order; so are ``bits``, ``votes`` (predictions), and ``last``, the mark of
-    the last prediction of each: while it is the same, the votes are the same. ``answers``, of shape (n, e), says how many
+    ``people`` are in rising order. Of shape (n,), as they are: ``bits``, ``votes`` (predictions) and ``last``, the mark
+    of the last prediction: while it is the same, the votes are the same. ``answers``, of shape (n, e), says how many
     answers were randomised with each of ``epsilons``. ``marks`` are of turns that were counted, so that each is counted
     once. ``totals``, of bits, predictions and randomised answers over all people, never fall. ``least_...`` is what
     everybody counts as having been told, at least: above zero only where counts were lost and rebuilt.
