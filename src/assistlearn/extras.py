@@ -16,7 +16,7 @@ _BOUND = re.compile(r"(>=|==|<=|<|>)\s*([\d.]+)")
 
 @dataclass(frozen=True)
 class Requirement:
-    """A package that is required: always, or by an ``extra``, which may include extras of the package itself."""
+    """``extra`` may include extras of the package itself."""
 
     name: str
     bounds: str
@@ -49,7 +49,7 @@ class Requirement:
 
 
 def of_package(lines: Iterable[str] | None = None) -> list[Requirement]:
-    """Return all requirements of the installed package; an empty list if its metadata is not there."""
+    """Return all requirements of the installed package; none if its metadata is not there."""
     if lines is None:
         try:
             lines = metadata.requires(PACKAGE) or []
@@ -59,20 +59,12 @@ def of_package(lines: Iterable[str] | None = None) -> list[Requirement]:
 
 
 def install_line(extra: str) -> str:
-    """Return the command that installs what an extra needs. It works in any folder.
-
-    It names the packages of the extra and not the extra itself, because the package is on no index.
-    """
+    """Name the packages of the extra and not the extra itself, because the package is on no index."""
     parts = [wanted for wanted in of_package() if wanted.extra == extra]
     return command(parts) if parts else f"pip install '.[{extra}]', in the folder of the source"
 
 
 def command(wanted: Iterable[Requirement]) -> str:
-    """Return the command that installs these packages.
-
-    >>> command([Requirement("starlette", ">=0.46"), Requirement("xgboost", "<3.3,>=3.2")])
-    "pip install 'starlette>=0.46' 'xgboost<3.3,>=3.2'"
-    """
     return shlex.join(["pip", "install", *(each.name + each.bounds for each in wanted)])
 
 

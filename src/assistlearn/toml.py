@@ -31,10 +31,9 @@ Text = Annotated[str, Meta(pattern=r"\S", description="a text in quotes, not an 
 Count = Annotated[int, Meta(ge=1)]
 
 LARGEST = 1_000_000
-"""Bytes of a file at the most."""
+"""In bytes."""
 
 DEEPEST = 20
-"""How deep tables and lists may be."""
 
 MOST_LOOKED_AT = 2_000_000
 """How many characters are looked at to find lines: a list over many lines is looked at again with each of them."""
@@ -46,17 +45,7 @@ BACKSLASH = "write paths with /, as in table = \"tables/lab.csv\", or in single 
 
 
 def read_toml_file(file: Path, kind: type[T], what: str) -> tuple[T, Places]:
-    """Read and check a TOML file. Return its values, and where each key stands.
-
-    Parameters
-    ----------
-    file : path
-        Where it is. A value of type ``Path`` in it is relative to its folder.
-    kind : Struct type
-        The type to read it into.
-    what : str
-        What the file is, for error messages: ``"agent's file"``.
-    """
+    """Return a TOML file's values, checked, and where each key stands; errors call the file ``what``."""
     text, values = read_toml(file, what)
     places = Places(file, key_lines(text))
     return from_toml(values, kind, places), places
@@ -97,10 +86,7 @@ def from_toml(values: Mapping[str, Any], kind: type[T], places: Places) -> T:
 
 
 def _mended(values: dict[str, Any], wrong: WrongValue, found: Sequence[WrongValue]) -> bool:
-    """Take a wrong value out, or put an example in where a key is missing, to find what else is wrong.
-
-    Return whether that could be done.
-    """
+    """Take a wrong value out, or put an example in where a key is missing; return whether that could be done."""
     if not wrong.at:
         return False
     *tables, key = wrong.at
@@ -117,7 +103,6 @@ def _mended(values: dict[str, Any], wrong: WrongValue, found: Sequence[WrongValu
 
 
 def read_toml(file: Path, what: str) -> tuple[str, dict[str, Any]]:
-    """Return a TOML file's text and values."""
     try:
         with file.open("rb") as opened:
             content = opened.read(LARGEST + 1)
@@ -146,7 +131,7 @@ def read_toml(file: Path, what: str) -> tuple[str, dict[str, Any]]:
 
 
 def _check_depth(values: dict[str, Any], file: Path) -> None:
-    """Refuse tables and lists that are deeper than any key needs: what reads them goes into each by a call."""
+    """Refuse tables and lists deeper than any key needs: what reads them goes into each by a call."""
     level: list[Any] = [values]
     for _ in range(DEEPEST + 1):
         level = [
@@ -164,7 +149,7 @@ def _too_deep(file: Path) -> DescriptionError:
 
 
 def _path(folder: Path, kind: type, value: object) -> Path:
-    """Return a path relative to the file's folder. msgspec itself converts every other type that a key can have."""
+    """Return a path relative to the folder; msgspec itself converts every other type that a key can have."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{value!r} is not a path. Write one as a text in quotes.")
     return folder / Path(value).expanduser()
@@ -172,16 +157,7 @@ def _path(folder: Path, kind: type, value: object) -> Path:
 
 @dataclass(frozen=True)
 class Places:
-    r"""The lines of the keys of one file, counted from 1.
-
-    Examples
-    --------
-    >>> places = Places(Path("lab.toml"), key_lines('name = "lab"\n\n[learner]\nkind = "a.B"\n'))
-    >>> places("learner", "kind")
-    'lab.toml, line 4'
-    >>> places("table")
-    'lab.toml'
-    """
+    """The lines of the keys of one file, counted from 1."""
 
     file: Path
     lines: Mapping[KeyPath, int] = field(default_factory=dict, repr=False)
@@ -253,7 +229,7 @@ _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 
 
 class WrongValue(NamedTuple):
-    """What is wrong with one key of a file, in words for its owner; ``example`` is what a missing key may be."""
+    """``example`` is what a missing key may be."""
 
     at: KeyPath
     what: Literal["unknown", "missing", "value", "together"]  # together: it does not fit another key
@@ -264,7 +240,6 @@ class WrongValue(NamedTuple):
 def explained(
     error: msgspec.ValidationError, values: Mapping[str, Any], kind: type[msgspec.Struct], places: Places
 ) -> WrongValue:
-    """Return what a file's owner should know about values that are not of this type."""
     parts = _ERROR.fullmatch(str(error))
     assert parts is not None
     what, path = parts["what"], parts["path"]
@@ -343,7 +318,7 @@ def _number(limit: float) -> str:
 
 
 def _alternatives(kind: inspect.Type) -> list[inspect.Type]:
-    """Return the types that a value may have. None is not one of them: it means that the key is absent."""
+    """Return the types that a value may have, without None, which means that the key is absent."""
     if isinstance(kind, inspect.Metadata):
         return _alternatives(kind.type)
     types = kind.types if isinstance(kind, inspect.UnionType) else (kind,)

@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Turn:
-    """What an agent is told when its turn begins: the number of the turn, the round, and the seed for all chance.
-
-    A turn ``apart`` is taken as if nobody had spoken before.
-    """
+    """A turn ``apart`` is taken as if nobody had spoken before; the seed is for all its chance."""
 
     number: int
     round: int
@@ -49,20 +46,11 @@ class Turn:
 class Answer:
     """What an agent says after its turn.
 
-    Attributes
-    ----------
-    reward : ndarray of bool of shape (n_samples,), or SoftReward
-        Where its new model is right; true where the agent abstains. Or how sure the model is of the true class (with
-        more than two classes: of every class); zero where the agent abstains.
-    verdict : Verdict
-        What the model is worth. A useless one is not kept.
-    holdout : ndarray of int, or SoftReward, optional
-        The class codes that the model answers for the hold-out samples (``ABSTAINS`` where the agent does); or its
-        votes of weight one, in levels (zero where it abstains).
-    packed : optional
-        The reward as the agent packed it, to be passed on unchanged; None if it did not come in a message.
-    why : str, default=""
-        Why the agent has sat the turn out, if it gives a reason.
+    ``reward`` is where its new model is right, true where the agent abstains. Or how sure the model is of the true
+    class (with more than two classes: of every class), zero where the agent abstains. ``holdout`` has the class codes
+    that the model answers for the hold-out samples (``ABSTAINS`` where the agent does), or its votes of weight one, in
+    levels (zero where it abstains). ``packed`` is the reward as the agent packed it, to be passed on unchanged. ``why``
+    says why the agent has sat the turn out, if it gives a reason.
     """
 
     reward: Reward
@@ -85,7 +73,7 @@ class OwnVotes:
     votes: Floats | None = None
 
     def add(self, reward: Any, codes: Codes, model_weight: float, step: float, method: Method) -> None:
-        """Add a kept model: its reward, its weight, and the weight with which it counts in the state."""
+        """Add a kept model; ``step`` is the weight with which it counts in the state."""
         if not isinstance(reward, SoftReward):
             return
         in_state, votes = step * reward.values(), model_weight * method.class_votes(reward, codes)
@@ -101,18 +89,9 @@ class OwnVotes:
 class TrainingSamples:
     """What an agent is to learn from.
 
-    Attributes
-    ----------
-    table, holdout : table
-        The agent's rows of the training samples and of the hold-out samples that it holds.
-    codes : ndarray of shape (n_samples,)
-        The class codes of all training samples.
-    held, holdout_held : ndarray of bool, optional
-        Which of the training samples and of the hold-out samples the agent holds; all by default. It abstains on the
-        others.
-    folds : ndarray of int of shape (n_samples,), optional
-        The fold of each training sample, where several are about the same person. By default the agent deals its own
-        folds.
+    ``table`` and ``holdout`` have the rows that the agent holds, ``codes`` and ``folds`` are those of all training
+    samples. ``held`` and ``holdout_held`` say which samples the agent holds, all by default; it abstains on the others.
+    Without ``folds``, which keep samples of one person together, the agent deals its own.
     """
 
     table: Any
@@ -161,29 +140,14 @@ class KeptModel:
 
 
 ChangesVotes: TypeAlias = Callable[[KeptModel, Said, slice], Said]
-"""Changes a model's answers by chance, given the kept model, its answers and which rows they are for."""
 
 
 class Agent:
     """A private table, a learner and kept models, on the samples of one task.
 
-    Parameters
-    ----------
-    name : str
-        What the others call it.
-    estimator : scikit-learn classifier or None
-        Its private learner; None for an initiator that has labels alone: it takes no turn, and has no vote.
-    honesty : Honesty, optional
-        How it finds out where its model is right; on the training samples by default.
-    randomiser : Randomiser, optional
-        Changes its models' answers by chance before anything else is computed from them.
-
-    Attributes
-    ----------
-    models : list of KeptModel
-        The models that it keeps.
-    own : OwnVotes or None
-        What those of them that it has fitted in this run say about the training samples; None outside of training.
+    Without an estimator, at an initiator that has labels alone, it takes no turn and has no vote. The ``randomiser``
+    changes its models' answers by chance before anything else is computed from them. ``own`` is what the models that it
+    has fitted in this run say about the training samples; None outside of training.
     """
 
     def __init__(
@@ -199,7 +163,6 @@ class Agent:
         self._candidate: KeptModel | None = None
 
     def begin(self, samples: TrainingSamples, seed: int) -> None:
-        """Prepare for a task: forget earlier models, and let the learner prepare the samples with a seed."""
         self.models = []
         self.own = OwnVotes()
         self._candidate = None
@@ -283,10 +246,7 @@ class Agent:
         return self._learner.honest and self._learner.boosts and self.own is not None and self.own.votes is not None
 
     def _correction(self, turn: Turn, state: SoftState, method: Method) -> tuple[Model, Said]:
-        """Return a model that was fitted beside the others' votes, less what the agent's own models have said.
-
-        See :class:`~assistlearn.learners.boosting.Correction`.
-        """
+        """Fit beside the others' votes: see :class:`~assistlearn.learners.boosting.Correction`."""
         samples, n_classes = self._training(), state.n_classes
         assert self.own is not None
         assert self.own.votes is not None
@@ -315,7 +275,6 @@ class Agent:
         return self._learner.boosts and not chosen
 
     def hear_own(self, reward: Reward, model_weight: float, step: float, method: Method) -> None:
-        """Note that a model that was fitted in this run is kept, and with which weight it counts in the state."""
         assert self.own is not None, "begin comes before any turn"
         self.own.add(reward, self._training().codes, model_weight, step, method)
 
@@ -327,15 +286,12 @@ class Agent:
 
     @property
     def honest(self) -> bool:
-        """Whether its rewards come from samples that its models have not seen."""
         return self._learner.honest
 
     def become_honest(self) -> None:
-        """Compute honest rewards from now on, as the agent did before an interruption."""
         self._learner.become_honest()
 
     def end(self, n_rounds: int) -> None:
-        """Keep only the models of the first ``n_rounds`` rounds, and free the training rows."""
         self.models = [kept for kept in self.models if kept.round <= n_rounds]
         self._learner.release()
         self._samples = self._candidate = self.own = None
@@ -349,13 +305,11 @@ class Agent:
         return sum(kept.model_weight for kept in self.models)
 
     def answers(self, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Said]]:
-        """Yield each kept model with what it answers for these rows: class codes, or probabilities (n x K)."""
         return self._answers(self._panels(), table, n_classes)
 
     def scores(
         self, table: Any, n_samples: int, n_classes: int, method: Method, changed: ChangesVotes | None = None
     ) -> Floats:
-        """Return the sum of its weighted votes, ``n_samples x n_classes``; perhaps changed by chance."""
         total = np.zeros((n_samples, n_classes))
         panels = self._panels()
         for rows in blocks(n_samples):
@@ -364,7 +318,6 @@ class Agent:
         return total
 
     def _panels(self) -> list[tuple[list[KeptModel], Panel]]:
-        """Return the models in their order, in groups of one run each: the models of a run share their transformers."""
         groups = [list(group) for _, group in groupby(self.models, key=lambda kept: kept.origin)]
         return [(group, Panel([kept.model for kept in group])) for group in groups]
 
@@ -387,7 +340,6 @@ class Agent:
 
 
 def _check_codes(codes: Said, n_classes: int, agent: str, round: int) -> None:
-    """Refuse answers that are no class codes."""
     for code in (codes.min(initial=0), codes.max(initial=0)):
         if not 0 <= code < n_classes:
             raise LearnerError(

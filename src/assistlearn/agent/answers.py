@@ -28,8 +28,6 @@ from assistlearn.storage.files import REMEDY
 
 
 class Demand(NamedTuple):
-    """How much a request asks for of what is counted, and in which turn, if it asks for a turn."""
-
     amount: int
     turn: int | None = None
 
@@ -41,19 +39,8 @@ Reply: TypeAlias = Message | Encoded
 class Exchange:
     """One type of request, and how it is answered in any run.
 
-    Attributes
-    ----------
-    request, reply : message types
-        The request, and its answer other than a ``Problem``.
-    answer : callable
-        Returns the reply, given the run, the request and the bytes that it came in.
-    demand : callable
-        Given the run and the request, returns what it asks for, before any work; None if that is nothing that is
-        counted. It raises if the request cannot be answered at all, so that it is not counted.
-    needs_open_run : bool
-        Whether the run must have been opened here before.
-    needs_permission : bool
-        Whether the agent's owner must still allow the run.
+    ``reply`` is the answer other than a ``Problem``. ``demand`` returns what a request asks for, before any work; None
+    if that is nothing that is counted. It raises if the request cannot be answered at all, so that it is not counted.
     """
 
     request: type[Message]
@@ -68,13 +55,11 @@ _EXCHANGES: dict[type[Message], Exchange] = {}
 
 
 def register(exchange: Exchange) -> None:
-    """Make the messages of an exchange known, and let it answer its request."""
     codec.learn(exchange.request, exchange.reply)
     _EXCHANGES[exchange.request] = exchange
 
 
 def exchange_of(message: Message) -> Exchange | None:
-    """Return the exchange that answers a message; None for one that is no request."""
     return _EXCHANGES.get(type(message))
 
 
@@ -137,7 +122,6 @@ def _align(run: AgentRun, message: m.Align, request: bytes) -> m.Aligned:
 
 
 def _check_people(run: AgentRun, message: m.Align, n_people: int | None) -> None:
-    """Refuse training if the agent holds too few of the samples; ``n_people`` is None if it is not known yet."""
     if message.purpose != "train" or n_people is None:
         return
     if run.own.limits is not None:
@@ -209,7 +193,6 @@ register(Exchange(m.End, m.Ended, lambda run, message, request: run.loaded().end
 
 
 SAME = ("method", "n_classes", "loss", "score_bits", "epsilon")
-"""The settings that must not change, so that earlier answers mean the same now."""
 
 
 def _recall(run: AgentRun, message: m.Recall, request: bytes) -> Reply:
@@ -282,10 +265,9 @@ register(Exchange(m.Recall, m.Recalled, _recall))
 
 
 MAX_PREDICTED = 1_000_000
-"""The most samples whose votes go into one message."""
 
 MAX_SCORES = 100_000_000
-"""The most numbers in these votes: samples times classes."""
+"""Samples times classes in these votes."""
 
 
 def _predict_demand(run: AgentRun, message: m.Predict) -> Demand:

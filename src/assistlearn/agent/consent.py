@@ -28,13 +28,12 @@ from assistlearn.storage.locks import wait_for
 # nobody has answered in time stays until room is needed.
 
 MOST = 64
-"""The most requests that are kept at a time; half as many of initiators whose name is not proved."""
+"""Requests that are kept at a time; half as many of initiators whose name is not proved."""
 
 MOST_OF_ONE = 8
-"""Requests of one initiator that can wait at a time, each for another purpose."""
+"""Requests that can wait at a time, each for another purpose."""
 
 LARGEST = 32_768
-"""The most bytes of a request's file."""
 
 LAST_YEAR = 9_000
 """The last year of a request or a consent: dates need room for the days that are added to them."""
@@ -48,7 +47,6 @@ LARGEST_NUMBER = 2**53
 """The largest number of samples or rounds in a request for consent. People read these numbers."""
 
 LONGEST_REASON = 500
-"""The most characters of a reason."""
 
 RequestState: TypeAlias = OwnersAnswer | Literal["waiting", "ended", "expired", "withdrawn"]
 """What the owner has answered. Or: nobody has answered yet (waiting), an approval is over (ended), nobody answered in
@@ -77,17 +75,15 @@ class KeptRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         return request_number(self.initiator, self.purpose, self.proof)
 
     def expired(self, now: datetime, answer_within: int) -> bool:
-        """Whether nobody has answered the request in time: within ``answer_within`` days."""
         return now >= datetime.fromisoformat(self.since) + timedelta(days=answer_within)
 
 
 @dataclass(frozen=True)
 class ConsentRequest:
-    """A request as its owner sees it: its number and state, what it said, and what was answered.
+    """A request as its owner sees it.
 
-    ``since`` and ``answer_until`` are when it came and when it expires if nobody answers, in UTC. ``by``, ``decided``,
-    ``until`` and ``reason`` say who has answered, when, until when an approval holds, and why; empty where there is
-    nothing to say.
+    ``since`` and ``answer_until`` are in UTC. ``by``, ``decided``, ``until`` and ``reason`` say who has answered, when,
+    until when an approval holds, and why; empty where there is nothing to say.
     """
 
     request: str
@@ -108,18 +104,6 @@ class ConsentRequest:
 
 
 class Inbox:
-    """The requests at one agent, and its owner's answers.
-
-    Parameters
-    ----------
-    home : path
-        Where the agent keeps its runs and its ledger.
-    answer_within : int
-        Days in which a request can be answered.
-    clock : callable, optional
-        Returns the present time.
-    """
-
     def __init__(
         self, home: Path, answer_within: int, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
@@ -152,7 +136,7 @@ class Inbox:
         raise RequestsError(" ".join([f"{what}. The requests are: {known}.", *damaged]))
 
     def approve(self, request: ConsentRequest, by: str, until: date | None = None) -> Decision:
-        """Approve a request until the end of a day (UTC), or for ever; return the decision as the ledger has it."""
+        """Approve a request until the end of a day (UTC), or for ever."""
         if until is not None and until.year > LAST_YEAR:
             raise SettingsError(
                 f"--until {until} is too far in the future. Leave --until out to consent without an end."
@@ -165,7 +149,6 @@ class Inbox:
         return self._decide(request, "approved", by, "" if ends is None else ends.isoformat(), "")
 
     def reject(self, request: ConsentRequest, by: str, reason: str) -> Decision:
-        """Reject a request, or take an approval back; return the decision as the ledger has it."""
         if not reason.strip():
             raise SettingsError("--reason is empty. The initiator is told the reason: a few words are enough.")
         _check_words("--reason", reason, LONGEST_REASON)
@@ -194,7 +177,7 @@ class Inbox:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the inbox, so that other processes of the agent and its owner's commands cannot change it meanwhile."""
+        """Lock the inbox against other processes of the agent and its owner's commands."""
         if self.folder.is_symlink():
             raise RequestsError(f"{self.folder} is a link, and is not followed. Put a folder in its place.")
         with storage.writing(self.folder):
@@ -207,13 +190,11 @@ class Inbox:
             os.close(lock)
 
     def get(self, number: str) -> KeptRequest | None:
-        """Return a request; None where there is none of this number."""
         path = self._path(number)
         content = _content(path)
         return None if content is None else _parsed(content, path)
 
     def _files(self) -> tuple[list[KeptRequest], list[str]]:
-        """Return all requests, the oldest first, and in words what is wrong with files that are no requests."""
         found, damaged = [], []
         for path in sorted(self.folder.glob("*.json")):
             if not _NAME.fullmatch(path.name):
@@ -229,7 +210,7 @@ class Inbox:
         return sorted(found, key=lambda request: (request.since, request.number)), damaged
 
     def keep(self, request: KeptRequest) -> None:
-        """Write the file of a request, new or changed. After a crash, either the old or the new file is there."""
+        """Write a request's file. After a crash, either the old or the new file is there."""
         storage.write_json(self._path(request.number), msgspec.structs.asdict(request))
 
     def add(self, request: KeptRequest) -> None:
@@ -252,7 +233,6 @@ class Inbox:
         self.keep(request)
 
     def remove(self, number: str) -> None:
-        """Remove a request: it was answered, or room is needed."""
         self._path(number).unlink(missing_ok=True)
 
     def _path(self, number: str) -> Path:
@@ -260,7 +240,6 @@ class Inbox:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return the first bytes of a file that must not be a link; None where there is no file."""
     try:
         with open(os.open(path, os.O_RDONLY | NO_LINK | NO_WAIT), "rb") as file:
             return file.read(LARGEST + 1)
@@ -292,7 +271,6 @@ def _damaged(path: Path, why: str) -> RequestsError:
 
 
 def _as_it_waits(kept: KeptRequest, now: datetime, answer_within: int) -> ConsentRequest:
-    """Return a request that nobody has answered."""
     state: RequestState = "waiting"
     if kept.ended == "withdrawn":
         state = "withdrawn"
@@ -331,18 +309,6 @@ def _check_words(flag: str, text: str, longest: int) -> None:
 
 
 class Permission:
-    """What an agent's owner permits.
-
-    Parameters
-    ----------
-    own : Holdings
-        What the agent has, and what its owner's file allows.
-    ledger : Ledger or None
-        Where decisions are; None if nobody can be asked.
-    clock : callable
-        Returns the present time.
-    """
-
     def __init__(
         self, own: Holdings, ledger: Ledger | None, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
@@ -373,11 +339,9 @@ class Permission:
             raise RefusedError(f"Agent {self._own.name!r} has only labels, and no learner: it can help nobody.")
 
     def knows(self, asker: str) -> bool:
-        """Whether the owner has consented to runs of this asker, for any purpose."""
         return self._ledger is not None and has_consent(self._ledger, asker, self._clock())
 
     def proposed(self, proposal: m.Propose, asker: str | None) -> m.Consent:
-        """Return the state of a request for consent; keep a new request for the owner."""
         _check_proposal(proposal)
         self._check_learner(proposal.initiator)
         proof = _proof(asker)
@@ -397,7 +361,7 @@ class Permission:
             return self._waiting(proposal, proof, kept)
 
     def _is_allowed(self, proposal: m.Propose) -> bool:
-        """Whether the owner's file allows such runs; raise ``RefusedError`` if the owner must not be asked."""
+        """Raise ``RefusedError`` if the owner must not be asked."""
         said = {"run": proposal.run, "initiator": proposal.initiator, "purpose": proposal.purpose}
         try:
             if self._own.allow is not None:
@@ -407,10 +371,7 @@ class Permission:
         return True
 
     def _waiting(self, proposal: m.Propose, proof: Proof, kept: KeptRequest | None) -> m.Consent:
-        """Return that a request waits, or that it has expired.
-
-        An initiator that was told so and asks again makes a new request.
-        """
+        """Return that a request waits, or has expired: an initiator that was told so and asks again makes a new one."""
         now = self._clock()
         if kept is None or kept.ended:
             kept = _request(proposal, proof, now)
@@ -428,7 +389,6 @@ class Permission:
         return m.Consent(run=proposal.run, state="withdrawn", request=number, since=since)
 
     def _decision(self, initiator: str, purpose: str, proof: Proof) -> Decision | None:
-        """Return what the owner has decided about such runs; None if nothing was decided."""
         decisions = {} if self._ledger is None else self._ledger.decisions()
         found = decisions.get(request_number(initiator, purpose, proof))
         return found if found is not None and found.is_about(initiator, purpose, proof) else None
@@ -443,17 +403,11 @@ class Permission:
 
 
 def has_consent(ledger: Ledger, asker: str, now: datetime) -> bool:
-    """Whether a ledger has a decision that now allows something to ``asker``, whose name a certificate proves."""
     known = ledger.decisions().values()
     return any((each.initiator, each.proof) == (asker, "certificate") and each.holds(now) for each in known)
 
 
 def moment_in_words(time: str) -> str:
-    """Return a moment as it is told: to the minute.
-
-    >>> moment_in_words("2030-12-31T09:30:00.000+00:00")
-    '2030-12-31 09:30 UTC'
-    """
     return time[:16].replace("T", " ") + " UTC"
 
 

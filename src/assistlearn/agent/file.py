@@ -36,7 +36,7 @@ MIN_EFFECTIVE = 3
 """On how many people the ignorance must lie for an agent to take a turn, where its owner says nothing else."""
 
 ANSWER_WITHIN = 14
-"""Days in which a request for consent can be answered before it expires, where the owner does not say."""
+"""Days, where the owner does not say."""
 
 Most: TypeAlias = Count | Annotated[str, Meta(pattern=r"\Anone\Z", description='"none"')] | None
 """How much is allowed: a number, ``"none"`` for no limit, or None where the file does not say."""
@@ -45,40 +45,16 @@ Most: TypeAlias = Count | Annotated[str, Meta(pattern=r"\Anone\Z", description='
 class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table ``[allow]`` of an agent's file: who may start runs with it, for what, how much, until when.
 
-    Attributes
-    ----------
-    initiators : tuple of str
-        The agents that may start a run; at least one, unless ``unknown`` says that others may ask.
-    purpose : str or None
-        The purpose that a run must state, word for word. None: any.
-    unknown : {"ask", "refuse"} or None
-        What happens to a run of another initiator, or for another purpose: its request waits for the owner's consent
-        (within ``answer_within`` days), or it is refused. None, where the file does not say, is ``"ask"``.
-    max_runs, max_turns, max_total_turns, max_ids_a_day, max_total_ids, max_votes_a_day, max_total_votes, \
-    max_total_bits : int, "none" or None
-        How much one initiator may ask for; :mod:`assistlearn.agent.limits` says what holds where the file does not say.
-    max_samples : int, "none" or None
-        The most samples of one run, of one alignment and of one prediction.
-    min_people : int, "none" or None
-        How many of a run's training samples this agent must hold.
-    min_effective : int
-        On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
-    proof : bool
-        Whether the agent says nothing about a model unless the model is clearly better than chance, on samples that it
-        was not fitted to.
-    expires : datetime or None
-        From this moment on nothing is allowed. It has a time zone. A day may be given in its place; then it is the last
-        day that is allowed. None: it never expires.
+    A run of another initiator than ``initiators``, or for another purpose, waits for the owner's consent or is refused,
+    as ``unknown`` says. ``purpose`` is compared word for word; None is any. :mod:`assistlearn.agent.limits` says which
+    limits hold where the file does not say. ``min_effective`` is on how many people the ignorance must lie: the
+    effective sample size. With ``proof``, the agent says nothing about a model unless it is clearly better than chance,
+    on samples that it was not fitted to. ``expires`` has a time zone; of a day that is given in its place, the whole
+    day is still allowed.
 
-    Examples
-    --------
     >>> allowance = Allowance(("clinic",), expires=dt.date(2029, 12, 31))
     >>> str(allowance.expires)
     '2030-01-01 00:00:00+00:00'
-    >>> allowance.expired(dt.datetime(2029, 12, 31, 23, tzinfo=dt.UTC))
-    False
-    >>> Allowance(("clinic",), expires=dt.date(9999, 12, 31)).expired(dt.datetime(2100, 1, 1, tzinfo=dt.UTC))
-    False
     """
 
     initiators: Annotated[tuple[str, ...], Meta(examples=[["clinic"]])]
@@ -111,7 +87,7 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def until(self) -> str:
-        """Until when something is allowed, in words: the last day, or the moment.
+        """The last day that is allowed, or the moment, in words.
 
         >>> Allowance(("clinic",), expires=dt.date(2029, 12, 31)).until
         'the end of 2029-12-31'
@@ -147,38 +123,16 @@ Positive: TypeAlias = Annotated[float, Meta(gt=0.0)]
 class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table ``[privacy]`` of an agent's file: what others may be told about each person. None: no rule.
 
-    Attributes
-    ----------
-    max_bits_per_sample : float or None
-        The most bits that one initiator is told about any one person, in training and prediction, over all its runs.
-    max_rounds : int or None
-        The most turns of one run in which this agent tells something about samples.
-    max_predictions : int or None
-        The most times that one initiator is given votes on the same person, over all its runs.
-    min_samples : int or None
-        How many of a run's training samples this agent must hold, in all and of each class that it holds any of.
-    methods : tuple of str or None
-        The methods of runs in which this agent takes part.
-    randomise, max_epsilon : float or None
-        The epsilon of randomised response on what is told about a person: on one-bit rewards, and on the classes that a
-        model answers for hold-out samples and in prediction. And the most that these epsilons may sum to, for one
-        initiator and any one person, over all its runs.
-    max_label_epsilon : float or None
-        In an initiator's file: how much helpers may be told about any one person's label, over all runs.
-    told_labels : {"stay", "afresh"}
-        In an initiator's file: whether what helpers were told about a person's label stays told, also if the label
-        changes; or the labels of everybody in a run are drawn anew, which adds up.
-    label_name : str or None
-        In an initiator's file: by which name the ledger of told labels knows the column; by default by its own.
+    Sums over all runs of one initiator, for any one person: ``max_bits_per_sample``, ``max_predictions``,
+    ``max_epsilon`` and, in an initiator's file, ``max_label_epsilon``, of what helpers are told about the label.
+    ``max_rounds`` counts the turns of one run in which this agent tells something about samples. ``min_samples`` is how
+    many of a run's training samples it must hold, in all and of each class that it holds any of. ``randomise`` is the
+    epsilon of randomised response on one-bit rewards, and on the classes that a model answers for hold-out samples and
+    in prediction.
 
-    Examples
-    --------
-    >>> PrivacyRules(methods=("ascii",), randomise=1.0).methods
-    ('ascii',)
-    >>> PrivacyRules(max_epsilon=5.0)
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.WrongKeyError: privacy.max_epsilon limits what privacy.randomise spends, which the file ...
+    In an initiator's file, ``told_labels`` says whether what helpers were told about a label stays told, also if the
+    label changes; or the labels of everybody in a run are drawn anew, which adds up. ``label_name`` is by which name
+    the ledger of told labels knows the column.
     """
 
     max_bits_per_sample: Positive | None = None
@@ -209,7 +163,7 @@ class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
 
     def check_methods(self) -> None:
-        """Raise for a method that is not known. A method of another package is known once that package is imported."""
+        """Raise for an unknown method. One of another package is known once that package is imported."""
         for name in self.methods or ():
             if name not in names():
                 raise WrongKeyError(
@@ -390,7 +344,6 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 def _refuse_empty(key: str, value: object) -> None:
-    """Refuse an empty text, an empty list, and a list with an empty text."""
     every = value if isinstance(value, tuple) else (value,)
     if not every or any(isinstance(each, str) and not each.strip() for each in every):
         shown = list(every) if isinstance(value, tuple) else value
@@ -403,19 +356,8 @@ def _refuse_empty(key: str, value: object) -> None:
 class AgentDescription(TableDescription):
     """What an agent's file says; nothing has been opened, imported or created yet.
 
-    Attributes
-    ----------
-    file : Path
-        The file itself. Relative paths in it are relative to its folder.
-    learners : tuple of LearnerDescription
-        Its learner; where there are several, the best of them on its own samples. None at an initiator that has labels
-        alone and takes no turns.
-    models : Path
-        The folder for its models and runs.
-    secret : Path or None
-        The file with the secret that all agents of a run share, for matching ids by keyed hashes.
-
-    The others are the keys of the file: see ``docs/reference/agent-file.md``.
+    Of several ``learners`` the best on the agent's own samples is used; an initiator that has labels alone and takes no
+    turns has none. The others are the keys of the file: see ``docs/reference/agent-file.md``.
     """
 
     file: Path
@@ -439,32 +381,13 @@ class AgentDescription(TableDescription):
 def load_description(path: str | PathLike[str]) -> AgentDescription:
     """Read and check an agent's file, without touching anything that it names.
 
-    Parameters
-    ----------
-    path : path
-        A TOML file; ``docs/reference/agent-file.md`` lists its keys.
-
-    Returns
-    -------
-    description : AgentDescription
-        Frozen.
-
-    Raises
-    ------
-    DescriptionError
-        It names the file, the line or key, and what to do.
+    A ``DescriptionError`` names the file, the line or key, and what to do.
     """
     return _described(*read_toml_file(Path(path), AgentKeys, "agent's file"))
 
 
 def parse_description(values: Mapping[str, Any], file: Path) -> AgentDescription:
-    """Return the description that these values give, as if they stood in this file.
-
-    >>> values = {"name": "lab", "table": "lab.csv", "id": "patient", "learner": "sklearn.naive_bayes.GaussianNB"}
-    >>> description = parse_description(values, Path("parties/lab.toml"))
-    >>> str(description.table), str(description.models), description.is_initiator
-    ('parties/lab.csv', 'parties/lab-models', False)
-    """
+    """Return the description that these values give, as if they stood in this file."""
     places = Places(file)
     return _described(from_toml(values, AgentKeys, places), places)
 
@@ -484,7 +407,6 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
 
 
 _RESOLVED = ("table", "separator", "query", "database", "id", "learner", "models")
-"""The keys that are not taken over as they are written."""
 
 
 def _learners(

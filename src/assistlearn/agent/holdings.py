@@ -36,48 +36,24 @@ from assistlearn.tables.table import distributions, moved
 class Holdings:
     """What an agent has, and never shows.
 
-    Attributes
-    ----------
-    estimator : classifier or None
-        Its learner, preprocessing included; None for an initiator that has labels alone.
-    ids, features : Ids, table
-        The ids of its table, and its features in the same order; without columns where there is no learner.
-    home : path
-        Where it keeps its runs and its ledger.
-    secret : bytes, optional
-        The secret that it shares with the other agents for alignment by keyed hashes.
-    allow : callable, optional
-        Given the opening of a run, raises ``RefusedError`` if the agent does not allow it, or ``NoConsentError`` if its
-        owner can be asked for consent (and answers within ``answer_within`` days). It is called before every answer,
-        except to ``Forget``.
-    limits : OwnerLimits, optional
-        How much may be asked of it. None: any amount, as where all agents are on one machine of one owner.
-    privacy : PrivacyKeeper, optional
-        What may be told about the people in its table, and what was told. None: anything may be told, and nothing is
-        counted.
-    min_effective : float, default=0
-        The least effective sample size with which the agent takes a turn.
-    proof : bool, default=False
-        Whether it tells nothing about a model unless the model is better than chance beyond doubt, on samples that it
-        was not fitted to (:mod:`assistlearn.agent.task`).
-    fingerprint : str, default=""
-        The fingerprint of its table, to notice a change in the middle of a run.
-    schema : mapping, optional
-        The names and kinds of its columns, as plain values: kept with the models.
-    read_as : callable, optional
-        Given an earlier schema, returns the features with its columns, found by their names; raises if they do not fit.
-    columns : callable, optional
-        Returns how the columns are distributed, as plain values: kept with the models.
-    accepts_moved_columns : bool, default=False
-        Whether it votes although columns have moved far since training.
-    known : ndarray of bool, optional
-        Which rows have a value in any feature. A helper does not hold the people of the others. All rows by default.
-    ignores_case : bool, default=False
-        Whether ids that differ only by case are the same.
-    groups : ndarray of int, optional
-        Which rows are about the same person, as far as its own table says; None where no two are.
-    at_home : bool, default=False
-        Whether this is the initiator's own agent in a run that it leads: nothing that it says leaves.
+    Without a learner, at an initiator that has labels alone, the estimator is None and the features have no columns.
+    ``allow``, given the opening of a run, raises ``RefusedError`` if the agent does not allow it, or ``NoConsentError``
+    if its owner can be asked for consent (and answers within ``answer_within`` days). It is called before every answer,
+    except to ``Forget``.
+
+    Without ``limits``, any amount may be asked, as where all agents are on one machine of one owner; without
+    ``privacy``, anything may be told, and nothing is counted. ``min_effective`` is the least effective sample size with
+    which the agent takes a turn. With ``proof``, it tells nothing about a model unless the model is better than chance
+    beyond doubt, on samples that it was not fitted to (:mod:`assistlearn.agent.task`).
+
+    ``fingerprint`` shows a change of the table in the middle of a run. ``schema``, and what ``columns`` returns (how
+    the columns are distributed), are plain values, kept with the models; ``read_as`` returns the features with the
+    columns of an earlier schema, and raises if they do not fit. With ``accepts_moved_columns`` the agent votes although
+    columns have moved far since training.
+
+    ``known`` says which rows have a value in any feature: a helper does not hold the people of the others. ``groups``
+    says which rows are about the same person, as far as its own table says; None where no two are. ``at_home``: this is
+    the initiator's own agent in a run that it leads, so nothing that it says leaves.
     """
 
     name: str
@@ -110,23 +86,20 @@ class Holdings:
         return Ids(self.ids.take(rows), f"Agent {self.name!r}"), rows
 
     def features_as(self, schema: Mapping[str, Any] | None) -> Any:
-        """Return the features with the columns of this schema, for models that were trained with it."""
         if schema is None or schema == self.schema or self.read_as is None:
             return self.features
         return self.read_as(schema)
 
 
 MIN_SECRET = 16
-"""Bytes that a shared secret must have at least."""
+"""In bytes."""
 
 
 def holdings_of(file: Path) -> Holdings:
-    """Return what the agent of this file has; everything is read and checked."""
     return from_loaded(load_agent(file))
 
 
 def from_loaded(agent: LoadedAgent) -> Holdings:
-    """Return what an agent has, if its table is already read."""
     description, allowance = agent.description, agent.description.allow
     ids = Ids(agent.table.ids, f"Agent {description.name!r}")
     return Holdings(
@@ -154,10 +127,7 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
 
 
 def holdings_without_table(description: AgentDescription) -> Holdings:
-    """Return holdings without a table, to answer askers that are not allowed anything.
-
-    Requests are recorded and refused with the same words as by the agent itself; a run of the past can be forgotten.
-    """
+    """Return holdings to answer askers that are not allowed anything, in the words of the agent itself."""
     return Holdings(
         name=description.name,
         estimator=None,
@@ -170,7 +140,7 @@ def holdings_without_table(description: AgentDescription) -> Holdings:
 
 
 def _keeper(description: AgentDescription, ids: Ids) -> PrivacyKeeper:
-    """Return the keeper of the rules of ``[privacy]``. Methods of the owner's own package are registered by now."""
+    """Check the methods here: by now, those of the owner's own package are registered."""
     assert description.privacy is not None
     try:
         description.privacy.check_methods()
@@ -180,8 +150,6 @@ def _keeper(description: AgentDescription, ids: Ids) -> PrivacyKeeper:
 
 
 def _nobody(name: str) -> Callable[[m.Open], None]:
-    """Return a check that refuses every opening: the file, mostly an initiator's, does not say who may ask."""
-
     def refuse(opening: m.Open) -> None:
         raise RefusedError(
             f"Agent {name!r} works for nobody: its file does not say who may start runs with it ([allow])."
@@ -191,7 +159,6 @@ def _nobody(name: str) -> Callable[[m.Open], None]:
 
 
 def _read_as(agent: LoadedAgent, schema: Mapping[str, Any]) -> Any:
-    """Read the table again with an earlier schema, and return its features with the columns and kinds of then."""
     description = agent.description
     again = load_agent(description, schema=Schema.from_dict(schema))
     if not again.table.ids.equals(agent.table.ids):
@@ -219,10 +186,7 @@ def secret_of(description: AgentDescription) -> bytes | None:
 def gate(
     name: str, allowance: Allowance, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> Callable[[m.Open], None]:
-    """Return a check that raises ``RefusedError`` for an opening that the agent's owner does not allow.
-
-    For another initiator or another purpose it raises ``NoConsentError``, if the owner can be asked for consent.
-    """
+    """Return a check that raises ``NoConsentError``, where the owner can be asked for consent, or ``RefusedError``."""
     unknown = RefusedError if allowance.unknown == "refuse" else NoConsentError
 
     def check(opening: m.Open) -> None:
@@ -242,10 +206,7 @@ def gate(
 
 
 def moved_columns(own: Holdings, store: RunStore) -> list[str]:
-    """Return which columns of a table have moved far since a run was trained, in words for its owner.
-
-    The list is empty if the table is the same, or if the agent does not keep how columns are distributed.
-    """
+    """Return in words for the owner which columns have moved far since a run was trained."""
     then = store.columns()
     if then is None or own.columns is None or store.fingerprint() == own.fingerprint:
         return []

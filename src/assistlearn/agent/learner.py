@@ -23,10 +23,8 @@ from assistlearn.extras import install_line
 def make_learner(description: AgentDescription) -> Any:
     """Return the unfitted learner that an agent's file names; None where it names none.
 
-    The kind of each of its ``learners`` is a class (``"sklearn.tree.DecisionTreeClassifier"``) or a function that
-    returns a classifier (``"module:function"``). The module is looked for among the installed ones, then beside the
-    file. Several become one learner that uses the best of them (:class:`~assistlearn.learners.BestOf`).
-    ``LearnerError`` is raised for one that cannot be imported, refuses its parameters, or is not a classifier.
+    A module is looked for among the installed ones, then beside the file. Several learners become one that uses the
+    best of them (:class:`~assistlearn.learners.BestOf`).
 
     >>> from assistlearn.agent.file import parse_description
     >>> learner = {"kind": "sklearn.tree.DecisionTreeClassifier", "parameters": {"max_depth": 3}}
@@ -82,7 +80,6 @@ def _make(description: AgentDescription, named: LearnerDescription) -> Any:
 
 
 def _find(kind: str, folder: Path, error: Callable[[str], LearnerError]) -> Callable[..., Any]:
-    """Return the class or function of this name."""
     module_name, separator, name = kind.partition(":")
     if not separator:
         module_name, _, name = kind.rpartition(".")
@@ -131,7 +128,7 @@ def _what_is(learner: Any) -> str:
 
 
 def _parameters_of(maker: Callable[..., Any]) -> list[str] | None:
-    """Return the names of the parameters of a callable; None where it accepts any name, or has no signature."""
+    """Return the names of parameters; None where any name is accepted, or there is no signature."""
     try:
         taken = inspect.signature(maker).parameters
     except (TypeError, ValueError):  # written in C
@@ -140,11 +137,10 @@ def _parameters_of(maker: Callable[..., Any]) -> list[str] | None:
 
 
 _LOADED: dict[str, Path] = {}
-"""The modules that this process has loaded from beside an agent's file."""
+"""Modules loaded from beside an agent's file."""
 
 
 def _import_named(name: str, beside: Path) -> ModuleType:
-    """Import an installed module or, if there is none of this name, the module beside the agent's file."""
     if name in _LOADED:
         if beside.is_file() and _LOADED[name] != beside.resolve():
             raise ImportError(

@@ -43,15 +43,13 @@ MIN_PEOPLE = 20
 OVER: dict[Span, str] = {"all": "in all", "day": "a day", "run": "in one run"}
 
 ANSWERED_IN_BITS = (type_of(m.TakeTurn), type_of(m.TakeAgain), type_of(m.Predict))
-"""Requests that are refused when no bits are left for the answer."""
 
 
 @dataclass(frozen=True)
 class LimitKind:
     """One kind of limit that an owner can set: its key in ``[allow]``, what is counted, and over which time.
 
-    ``default`` returns how much is allowed if the owner does not say, given the number of rows of the table; None for
-    any amount.
+    ``default`` is given the number of rows of the table; None for any amount.
     """
 
     key: str
@@ -100,8 +98,6 @@ class OwnerLimits:
         return min([*bounds, *([] if self._max_samples is None else [self._max_samples])], default=None)
 
     def claim(self, peer: str, type: str, run: str, amount: int, turn: int | None = None) -> Claim:
-        """Return what a message counts for, with the check of every limit that applies to it."""
-
         def check(count: PeerCount, fresh: int, day: str) -> None:
             if fresh:
                 self._check(count, fresh, day, peer, type, run)
@@ -127,7 +123,6 @@ class OwnerLimits:
                 )
 
     def check_samples(self, n_samples: int) -> None:
-        """Raise if a run, an alignment or a prediction has too many samples."""
         if self._max_samples is not None and n_samples > self._max_samples:
             raise RefusedError(
                 f"Agent {self._agent!r} allows at most {self._max_samples:,} samples at once; {n_samples:,} are asked "
@@ -161,17 +156,14 @@ class OwnerLimits:
         return rows
 
     def of_one_run(self) -> dict[str, int | None]:
-        """Return the limits on each run by itself, by their keys; None for no limit."""
         turns = {kind.key: self.most.get(kind.key) for kind in KINDS if kind.span == "run"}
         return turns | {"max_samples": self._max_samples, "min_people": self._min_people}
 
     def _holding(self) -> list[tuple[LimitKind, int]]:
-        """Return each limit that holds, and how much is allowed."""
         return [(kind, self.most[kind.key]) for kind in KINDS if kind.key in self.most]
 
 
 def _number(said: int | str | None, default: int | None) -> int | None:
-    """Return a limit: what the owner said, the default where it said nothing, None where it said ``"none"``."""
     if said is None:
         return default
     return said if isinstance(said, int) else None
@@ -196,15 +188,12 @@ REMEDY = (
 
 
 class KeptCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What was counted for one initiator, up to an entry of the ledger."""
-
     initiator: str
     place: Place
     count: PeerCount
 
 
 def keep_copies(home: Path, ledger: Ledger, initiator: str, runs: Iterable[str]) -> None:
-    """Write the copies of what is counted for an initiator: in ``told/``, and with those runs that are kept here."""
     with ToldBook(home / TOLD).locked():
         place, count = ledger.standing(initiator)
         content = msgspec.json.encode(KeptCount(initiator=initiator, place=place, count=count))
@@ -229,7 +218,6 @@ def kept_count(path: Path) -> KeptCount:
 
 
 def turns_kept(home: Path, name: str) -> dict[str, dict[str, int]]:
-    """Return the runs in which an agent has helped others and that it keeps, by initiator: how many turns are done."""
     found: dict[str, dict[str, int]] = {}
     for run in runs_at(home):
         store = RunStore.at(home, run)
@@ -255,7 +243,6 @@ def check_counts(home: Path, name: str) -> None:
 
 
 def ledger_tally(home: Path, name: str) -> Tally:
-    """Return what an agent's ledger has counted; raise ``LedgerError`` if the agent's other files show more."""
     path = home / "ledger.jsonl"
     tally = counted(path)
     for file in copies_at(home):
@@ -293,7 +280,6 @@ def _units(count: PeerCount) -> str:
 
 
 def copy_in_told(home: Path, initiator: str) -> Path:
-    """Return where the copy of an initiator's counts is that stays when runs are forgotten."""
     return home / TOLD / f"{hashlib.sha256(initiator.encode()).hexdigest()[:32]}.json"
 
 
@@ -318,7 +304,6 @@ class Recounted:
 
 
 def what_is_lost(home: Path, name: str) -> str | None:
-    """Return in words what the counts of an agent lack; None if nothing is lost."""
     try:
         if (home / "ledger.jsonl").exists():
             followed(home / "ledger.jsonl")
@@ -329,8 +314,6 @@ def what_is_lost(home: Path, name: str) -> str | None:
 
 
 class Recount(NamedTuple):
-    """What was rebuilt, whether a new ledger has begun, and where the files of the old one are."""
-
     rebuilt: list[Recounted]
     new_ledger: bool
     put_aside: list[Path]
@@ -374,7 +357,6 @@ def _has(count: PeerCount, runs: Mapping[str, int]) -> bool:
 
 
 def _copies(home: Path) -> list[KeptCount]:
-    """Return the copies that can be read; remove the others, which say nothing."""
     found = []
     for path in copies_at(home):
         try:
@@ -385,7 +367,6 @@ def _copies(home: Path) -> list[KeptCount]:
 
 
 def _whole_tally(home: Path, name: str) -> Tally | None:
-    """Return what the ledger has counted; None if it was changed, is missing, or is older than another file."""
     try:
         if (home / "ledger.jsonl").exists():
             followed(home / "ledger.jsonl")
@@ -404,7 +385,6 @@ def _lacks_people(home: Path, book: ToldBook, initiator: str, count: PeerCount) 
 
 
 def _put_aside(home: Path) -> list[Path]:
-    """Rename the files of a ledger, so that a new one can begin; return their new places."""
     number = next(n for n in itertools.count(1) if not any(home.glob(f"ledger-{n}.jsonl*")))
     moved = []
     for path in sorted(home.glob("ledger.jsonl*")):
@@ -414,11 +394,7 @@ def _put_aside(home: Path) -> list[Path]:
 
 
 def merged(counts: Sequence[PeerCount]) -> PeerCount:
-    """Return the largest of each count.
-
-    >>> merged([PeerCount(units={"runs": 2}), PeerCount(units={"runs": 1, "ids": 9})]).units
-    {'runs': 2, 'ids': 9}
-    """
+    """Return the largest of each count."""
     out = PeerCount(day=max(count.day for count in counts))  # days in ISO form
     for count in counts:
         _raise(out.units, count.units)

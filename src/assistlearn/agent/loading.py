@@ -39,7 +39,7 @@ class LoadedAgent:
     estimator: Any
 
     def rows(self) -> pl.DataFrame | NDArray[Any]:
-        """Return the features of all rows in the form that the estimator needs; without an estimator, no columns."""
+        """Features in the form that the estimator needs; without an estimator, no columns."""
         if self.estimator is None:
             return np.empty((len(self.table), 0))
         return learner_rows(self.estimator, self.table.features)
@@ -50,42 +50,12 @@ def load_agent(
     *,
     schema: Schema | None = None,
 ) -> LoadedAgent:
-    r"""Read an agent's file and table, make its learner, and check all of it.
+    r"""Read an agent's file and table, make its learner, and check all of it; nothing is fitted or written.
 
-    Parameters
-    ----------
-    path : path or AgentDescription
-        The agent's TOML file, or the description that was read from it.
-    schema : Schema, optional
-        The schema of the training table, to read rows for prediction: see
-        :func:`~assistlearn.tables.reading.read_table`. The estimator depends on the schema and the file only, so it
-        is the one of training.
-
-    Returns
-    -------
-    agent : LoadedAgent
-        Nothing has been fitted or written.
-
-    Raises
-    ------
-    AssistLearnError
-        The first thing that is wrong in the file or the table; its ``others`` are all else that was found.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "lab.csv").write_text("patient,pulse,smoker\np-1,71,no\np-2,,yes\n")
-    ...     _ = Path(folder, "lab.toml").write_text('''
-    ...         name = "lab"
-    ...         table = "lab.csv"
-    ...         id = "patient"
-    ...         learner = "sklearn.tree.DecisionTreeClassifier"
-    ...     ''')
-    ...     agent = load_agent(Path(folder, "lab.toml"))
-    >>> agent.table.ids.to_list(), agent.table.schema.numbers, agent.table.schema.categories
-    (['p-1', 'p-2'], ['pulse'], ['smoker'])
+    With the ``schema`` of the training table, rows are read for prediction: see
+    :func:`~assistlearn.tables.reading.read_table`. The estimator depends on the schema and the file only, so it is the
+    one of training. The first thing that is wrong in the file or the table is raised; its ``others`` are all else that
+    was found.
     """
     description = path if isinstance(path, AgentDescription) else load_description(path)
     problems, learner, table = Problems(), None, None
@@ -118,7 +88,6 @@ def load_agent(
 
 
 def _check_models_folder(description: AgentDescription) -> None:
-    """Refuse a folder that could not be written to when the first model is kept."""
     folder = description.models
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise DescriptionError(f"{description.places('models')}: models = {str(folder)!r} is a file. Name a folder.")
@@ -165,8 +134,6 @@ LEAVES_INITIATOR = (
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """A feature: its name and kind, the share of missing values, and how many different values it has."""
-
     name: str
     kind: str
     missing: float
@@ -175,7 +142,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True)
 class WeightSummary:
-    """The weights of the rows that have a label: the column, the least, the greatest, and how many are 0."""
+    """The weights of the rows that have a label."""
 
     column: str
     least: float
@@ -187,10 +154,9 @@ class WeightSummary:
 class AgentSummary:
     """What an agent has; all of it is for its owner's eyes.
 
-    ``missing`` is the share of all feature values that are missing; ``classes`` says how often each label occurs, rows
-    without one left out (None at a helper); ``weights`` is None where all samples count the same; ``preprocessing`` is
-    what is done to the columns before the learner sees them; ``leaves`` and ``stays`` are what others would learn, and
-    what they would not; ``notes`` are what the owner may want to change.
+    ``missing`` is a share of all feature values; ``classes`` leaves out rows without a label (None at a helper);
+    ``weights`` is None where all samples count the same; ``leaves`` and ``stays`` are what others would learn, and what
+    they would not.
     """
 
     name: str
@@ -214,10 +180,7 @@ class AgentSummary:
 
 
 def describe(agent: LoadedAgent, now: dt.datetime) -> AgentSummary:
-    """Return what an agent has and what would leave it.
-
-    ``now``, with a time zone, decides whether the file's permission has expired.
-    """
+    """Return what an agent has and what would leave it; ``now`` decides whether the file's permission has expired."""
     table, description = agent.table, agent.description
     columns = tuple(_column(column, table.features[column.name]) for column in table.schema.columns)
     kinds = [column.kind for column in columns]
@@ -359,7 +322,6 @@ def _with_examples(examples: dict[str, str]) -> str:
 
 
 def _counts_rows(values: pl.Series) -> bool:
-    """Return whether a column is whole numbers that rise or fall by one from row to row."""
     if not values.dtype.is_float() or values.has_nulls() or len(values) < MANY_ROWS:
         return False
     steps = values.diff().drop_nulls()
@@ -384,7 +346,6 @@ _OTHER_WAYS: dict[str, Callable[[pl.Series], pl.Series]] = {
 
 
 def overlap(initiator: LoadedAgent, helper: LoadedAgent) -> int:
-    """Return how many of the initiator's samples a helper holds; raise ``OverlapError`` if they are too few."""
     own, theirs = normalise(initiator.table.ids), _held(helper)
     shared = _shared(own, theirs)
     try:
@@ -398,7 +359,6 @@ def overlap(initiator: LoadedAgent, helper: LoadedAgent) -> int:
 
 
 def notes_together(initiator: LoadedAgent, helper: LoadedAgent) -> Iterator[str]:
-    """Yield what the owners of two tables should check."""
     own, theirs = normalise(initiator.table.ids), _held(helper)
     shared, name, features = _shared(own, theirs), helper.description.name, helper.table.features.columns
     hint = _hint(own, theirs, shared)
@@ -422,7 +382,6 @@ def notes_together(initiator: LoadedAgent, helper: LoadedAgent) -> Iterator[str]
 
 
 def _held(helper: LoadedAgent) -> pl.Series:
-    """Return the ids of the people about whom a helper knows anything."""
     ids, known = normalise(helper.table.ids), helper.table.says_something()
     return ids if known is None else ids.filter(known)
 
@@ -432,7 +391,6 @@ def _shared(own: pl.Series, theirs: pl.Series) -> int:
 
 
 def _hint(own: pl.Series, theirs: pl.Series, shared: int) -> str:
-    """Return advice on how to write ids so that many more match; an empty text where no such way is known."""
     for way, change in _OTHER_WAYS.items():
         here, there = change(own), change(theirs)
         found = _shared(here, there)
@@ -443,7 +401,6 @@ def _hint(own: pl.Series, theirs: pl.Series, shared: int) -> str:
 
 
 def _tells(initiator: LoadedAgent, helper: LoadedAgent, column: str) -> bool:
-    """Return whether a helper's column is the label, on the samples that both agents hold."""
     labels = initiator.table.labels
     assert labels is not None
     left = pl.DataFrame({"id": normalise(initiator.table.ids), "label": labels}).drop_nulls()

@@ -99,11 +99,10 @@ class Coin:
         return self._digests(b"person", b"", (text.encode() for text in ids))
 
     def mark(self, *what: str | int) -> int:
-        """Return a number that identifies something that has happened, such as a turn of a run."""
         return int(self._digests(b"mark", b"", [json.dumps(what).encode()])[0])
 
     def draws(self, what: tuple[str | int, ...], ids: Iterable[str], truth: Codes) -> Floats:
-        """Return for one question a uniform random number from zero to one for each id and its true answer.
+        """Return uniform random numbers from zero to one for one question.
 
         If a true answer changes, it gets another draw. With the same draw, the two answers together would tell more
         than each by itself.
@@ -153,16 +152,8 @@ def _draw_key(path: Path) -> None:
 class Randomiser:
     """Randomised response in one run.
 
-    Attributes
-    ----------
-    coin : Coin
-        Random numbers that nobody else can know.
-    epsilon : float
-        How much one answer may reveal.
-    run : str
-        The mark of the run. The same question in another run gets another draw.
-    training, holdout : list of str
-        The ids of the training samples, and of the hold-out samples, that the agent holds.
+    ``run`` is the mark of the run: the same question in another run gets another draw. ``training`` and ``holdout`` are
+    the ids of the samples that the agent holds.
     """
 
     coin: Coin
@@ -173,7 +164,7 @@ class Randomiser:
     holdout: list[str]
 
     def reward(self, turn: Turn, reward: Reward, held: Bools | None) -> Reward:
-        """Return where a model is right, randomised for each person; where the agent abstains, nothing changes."""
+        """Randomise where a model is right; where the agent abstains, nothing changes."""
         if isinstance(reward, SoftReward):
             raise RefusedError("an answer of more than one bit is not randomised (privacy.randomise).")
         mine = slice(None) if held is None else held
@@ -182,7 +173,6 @@ class Randomiser:
         return told
 
     def holdout_answer(self, turn: Turn, answer: HoldoutAnswer) -> HoldoutAnswer:
-        """Return which classes a model answers for hold-out samples, randomised for each person."""
         if isinstance(answer, SoftReward):
             raise RefusedError("an answer of more than one class is not randomised (privacy.randomise).")
         told, voting = answer.copy(), answer != ABSTAINS
@@ -190,7 +180,6 @@ class Randomiser:
         return told
 
     def votes(self, kept: KeptModel, said: Said, ids: list[str]) -> Said:
-        """Return which classes a kept model answers in prediction, randomised for each person."""
         if said.ndim != 1:
             raise RefusedError("probabilities are not randomised (privacy.randomise).")
         return self._said("vote", kept.round, ids, np.asarray(said, dtype=np.int64), self.n_classes)
@@ -274,7 +263,6 @@ class PrivacyKeeper:
 
     @cached_property
     def coin(self) -> Coin:
-        """The agent's own random numbers. Their key is drawn when it is first needed."""
         path = self._home / "coin.key"
         if not path.exists() and not self.book.empty:
             raise RunError(
@@ -288,7 +276,6 @@ class PrivacyKeeper:
         return self.coin.people(self._ids.texts.to_list())
 
     def people(self, rows: Rows) -> People:
-        """Return the people among some samples whom the agent holds, as numbers in rising order."""
         return np.unique(self._people[rows[rows >= 0]])
 
     def texts(self, rows: Rows) -> list[str]:
@@ -297,7 +284,6 @@ class PrivacyKeeper:
     # -- about a run as a whole
 
     def check_method(self, name: str, method: Method) -> None:
-        """Raise for a method that the owner does not take part in, or whose answers it cannot randomise."""
         allowed = self.rules.methods
         if allowed is not None and name not in allowed:
             raise RefusedError(
@@ -338,7 +324,6 @@ class PrivacyKeeper:
                 )
 
     def check_rounds(self, n_told: int) -> None:
-        """Raise if no turn is left in a run in which the agent may tell something about samples."""
         if self.rules.max_rounds is not None and n_told >= self.rules.max_rounds:
             raise SitsOutError(
                 f"Agent {self._agent!r} answers about its samples in at most {self.rules.max_rounds:,} turns of one "
@@ -351,7 +336,6 @@ class PrivacyKeeper:
     def check(
         self, initiator: str, mark: int, releases: Sequence[Release], refusal: type[RefusedError] = RefusedError
     ) -> None:
-        """Raise ``refusal`` if an initiator would be told too much about a person."""
         told = self.book.check(initiator, self.stated(initiator))
         self._check(told, _due(told, mark, releases), refusal)
 
@@ -393,7 +377,6 @@ class PrivacyKeeper:
 
 
 def _of_one_bit() -> list[str]:
-    """Return the methods with which agents say where they are right, and not how sure they are."""
     return [name for name in names() if not method_class(name).wants_probabilities]
 
 
@@ -412,10 +395,7 @@ def _due(told: PeopleTold, mark: int, releases: Sequence[Release]) -> list[Relea
 
 
 class RunPrivacy:
-    """The owner's rules in one run: what a turn or a prediction tells about people is checked, then counted.
-
-    Votes with a table of another fingerprint count as new votes.
-    """
+    """The owner's rules in one run. Votes with a table of another fingerprint count as new votes."""
 
     def __init__(self, keeper: PrivacyKeeper, store: RunStore, fingerprint: str) -> None:
         self._keeper = keeper
@@ -429,7 +409,6 @@ class RunPrivacy:
     # -- training
 
     def check_task(self, task: Task) -> None:
-        """Raise, before any training, for a task in which the agent could take no turn."""
         self._check_run(task)
         self._keeper.check(self._initiator, self._turn_mark(0), self._of_a_turn(task, task.rows))
 
@@ -480,16 +459,14 @@ class RunPrivacy:
     # -- prediction
 
     def check_votes(self, rows: Rows, n_models: int, task: Task) -> None:
-        """Raise where votes would tell too much of the people in some rows."""
         self._keeper.check_method(task.method_name, task.method)
         self._keeper.check(self._initiator, self._votes_mark(), self._of_votes(rows, n_models, task))
 
     def count_votes(self, rows: Rows, n_models: int, task: Task) -> None:
-        """Count what votes tell of the people in some rows; the same votes as last time tell nothing new."""
+        """Count what votes tell; the same votes as last time tell nothing new."""
         self._keeper.charge(self._initiator, self._votes_mark(), self._of_votes(rows, n_models, task))
 
     def voting(self, rows: Rows, task: Task) -> ChangesVotes | None:
-        """Return how votes on these rows are randomised; None where they are not."""
         randomiser = self._randomiser(task.n_classes, [], [])
         if randomiser is None:
             return None

@@ -40,7 +40,6 @@ from assistlearn.protocol.scores import unpack_reward
 from assistlearn.types import Codes, Floats
 
 TELLING = (type_of(m.TurnTaken), type_of(m.Scores))
-"""The types of replies that say something about samples."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class RunReleases:
 
 
 def runs_as_helper(home: Path, own_name: str, run: str = "") -> list[str]:
-    """Return the runs that an agent remembers and has helped in, or only ``run``; not those that it has led."""
+    """Return remembered runs, or only ``run``; not those that the agent has led itself."""
     known = [name for name in runs_at(home) if RunStore.at(home, name).opened()["initiator"] != own_name]
     if run and run not in known:
         raise RunError(
@@ -72,7 +71,6 @@ def runs_as_helper(home: Path, own_name: str, run: str = "") -> list[str]:
 
 
 def releases_of(home: Path, run: str, entries: Sequence[Entry]) -> RunReleases:
-    """Return what was released in a run that the agent remembers; ``entries`` are those of the run in its ledger."""
     store = RunStore.at(home, run)
     initiator, begin = str(store.opened()["initiator"]), store.task()
     if begin is None:
@@ -97,7 +95,7 @@ def releases_of(home: Path, run: str, entries: Sequence[Entry]) -> RunReleases:
 
 
 def forgotten_runs(ledger: Path, remembered: Sequence[str]) -> dict[str, int]:
-    """Return the runs that only the ledger still knows, each with the bits of its replies that told something."""
+    """Return the runs that only the ledger still knows, each with the bits that told something."""
     bits: dict[str, int] = {}
     for entry in read(ledger):
         if entry.direction == "sent" and entry.type in TELLING and entry.run not in remembered:
@@ -111,18 +109,11 @@ def forgotten_runs(ledger: Path, remembered: Sequence[str]) -> dict[str, int]:
 
 @dataclass(frozen=True, eq=False)
 class OwnTranscript:
-    """What was told about an agent's people.
+    """What was told about an agent's people; ``rows`` are theirs in its table.
 
-    Attributes
-    ----------
-    runs, left_out : tuple of str
-        The runs that the transcript comes from, and those left out, because their rows are those of an earlier table.
-    rows : ndarray of int
-        The rows of these people in the agent's table.
-    labels : ndarray of shape (n_people, any)
-        The labels as the agent was told them; NaN for people who were not in a run.
-    told : ndarray of shape (n_people, any)
-        What was released, turn by turn, and the votes if any were sent (``with_votes``).
+    ``left_out`` are runs whose rows are those of an earlier table. ``labels``, of shape (n_people, any), are NaN for
+    people who were not in a run. ``told``, of the same shape, is what was released, turn by turn, and the votes if any
+    were sent.
     """
 
     runs: tuple[str, ...]
@@ -134,7 +125,6 @@ class OwnTranscript:
 
 
 def transcript_of(own: Holdings, runs: Sequence[str]) -> OwnTranscript:
-    """Return what was told in some runs, all of one initiator; raise ``RunError`` if no run can be used."""
     stores = {run: RunStore.at(own.home, run, packages_of(own.estimator)) for run in runs}
     begun = {run: store for run, store in stores.items() if store.task() is not None and store.rows() is not None}
     used = {run: store for run, store in begun.items() if store.fingerprint() == own.fingerprint}
@@ -165,7 +155,6 @@ def transcript_of(own: Holdings, runs: Sequence[str]) -> OwnTranscript:
 
 
 def _task_of(store: RunStore) -> tuple[Task, Rows, Codes]:
-    """Return the task of a run, and the agent's rows and the class codes of its training samples."""
     begin = store.task()
     assert begin is not None
     message = decode(begin)
@@ -192,7 +181,7 @@ def _votes(own: Holdings, store: RunStore, task: Task, rows: Rows) -> Floats | N
 
 
 def _placed(numbers: Floats, rows: Rows, n_rows: int) -> Floats:
-    """Return an array with the numbers of the samples at the agent's rows, and NaN in all other rows."""
+    """Put the numbers of samples into the agent's rows; all other rows are NaN."""
     out: Floats = np.full((n_rows, numbers.shape[1]), np.nan)
     out[rows[rows >= 0]] = numbers[rows >= 0]
     return out
@@ -233,10 +222,7 @@ def attack(
     shares: Sequence[float] = SHARES,
     seeds: Sequence[int] = SEEDS,
 ) -> Iterator[AttackedColumn]:
-    """Yield how well an attacker with the labels and the transcript guesses each column of the agent's table.
-
-    ``shares`` are those of the samples for which the attacker knows the column; each seed is a repeat.
-    """
+    """Yield how well an attacker who knows a column for ``shares`` of the samples guesses the rest, once per seed."""
     for column in features[transcript.rows].iter_columns():
         target = target_of(column.to_numpy())
         if target is None:
@@ -300,7 +286,6 @@ def told_at(book: ToldBook) -> list[ToldSummary]:
 
 
 def limits_at(own: Holdings, now: datetime) -> list[LimitUse]:
-    """Return every limit of an agent's file, of ``[allow]`` and of ``[privacy]``, with what is spent and left."""
     allowed = [] if own.limits is None else list(_allowed(own, now))
     names = {each.initiator: None for each in allowed if each.initiator is not None}
     return allowed + ([] if own.privacy is None else list(_private(own.privacy, list(names))))

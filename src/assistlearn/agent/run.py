@@ -32,7 +32,6 @@ from assistlearn.protocol.scores import PackedReward, loudness, pack_holdout, pa
 from assistlearn.types import Bools, Floats
 
 LAST_TURN = 100_000
-"""The most turns of a run."""
 
 AHEAD = 10_000
 """How many turns others may have taken since the last that an agent knows.
@@ -45,8 +44,6 @@ Purpose: TypeAlias = Literal["train", "predict"]
 
 @dataclass(frozen=True)
 class OwnTurn:
-    """What the agent answered in its last turn, and whether it fitted a model for it or took it again."""
-
     number: int
     round: int
     reward: PackedReward
@@ -55,7 +52,6 @@ class OwnTurn:
 
     @property
     def counts(self) -> bool:
-        """Whether its model is kept."""
         return self.model_weight > NEGLIGIBLE
 
 
@@ -68,30 +64,10 @@ class AgentRun:
     Others cannot set the state of the run. They tell the rewards of models that were kept; the agent computes what such
     a model is worth, and refuses news that contradict it.
 
-    Parameters
-    ----------
-    own : Holdings
-        What the agent has.
-    store : RunStore
-        What it keeps of the run on disk.
-
-    Attributes
-    ----------
-    aligning : dict
-        The alignments that are under way, by their purpose.
-    rows_to_predict : ndarray or None
-        The agent's rows of the samples that were aligned for prediction.
-    voted_on : tuple of int or None
-        The first and the last place (exclusive) of the samples that were voted on last.
-    permits : callable
-        Given the opening of a run, raises if the agent's owner does not allow it to the present asker.
-    privacy : RunPrivacy or None
-        The owner's rules of ``[privacy]`` in this run; None if there are none.
-    agent, task, state : Agent, Task or None, RunState or None
-        What follows from the store, once it is :meth:`loaded`: the agent with the models that it keeps, the task if one
-        was set, and the state while the run trains.
-    known : int
-        The last turn that the state has news of.
+    ``rows_to_predict`` are the agent's rows of the samples that were aligned for prediction, ``voted_on`` the first and
+    the last place (exclusive) of those that were voted on last. ``permits``, given the opening of a run, raises if the
+    owner does not allow it to the present asker. ``agent``, ``task`` and ``state`` follow from the store, once it is
+    :meth:`loaded`; ``known`` is the last turn that the state has news of.
     """
 
     def __init__(self, own: Holdings, store: RunStore) -> None:
@@ -145,31 +121,24 @@ class AgentRun:
 
     @property
     def finished(self) -> bool:
-        """Whether training is over here."""
         return self.task is not None and self.store.ended() is not None
 
     @property
     def n_turns(self) -> int:
-        """How many turns are done."""
         return len(self._replies)
 
     @property
     def n_told(self) -> int:
-        """How many turns have told something about samples: those whose model is kept.
-
-        A turn that was taken again does not count if it told nothing new.
-        """
+        """Turns whose model is kept. One that was taken again does not count if it told nothing new."""
         return len(self._models_of.keys() - self._said_nothing)
 
     def place(self, rows: Rows, purpose: Purpose) -> None:
-        """Keep the agent's row of each sample: on disk for training, in memory for prediction."""
         if purpose == "train":
             self.store.keep_rows(rows, self.own.fingerprint, self.own.schema)
         else:
             self.rows_to_predict, self.voted_on = rows, None
 
     def features(self) -> Any:
-        """Return the agent's features with the columns that its models were trained with."""
         if self._features is None:
             check_columns(self.own, self.store)
             self._features = self.own.features_as(self.store.schema())
@@ -186,7 +155,6 @@ class AgentRun:
     # -- the task and its end
 
     def begin(self, message: m.Begin, request: bytes) -> m.Ready:
-        """Accept the task, and prepare for it."""
         for seed, most in ((message.seed, MAX_SEED), (message.turn_seeds, MAX_RUN_SEED)):
             if not 0 <= seed <= most:
                 raise ProtocolError(f"A seed must lie between 0 and {most}, not {seed}.")
@@ -203,7 +171,6 @@ class AgentRun:
         return m.Ready(run=message.run, n_held=int(np.count_nonzero(rows >= 0)) if rows is not None else 0)
 
     def _accept(self, message: m.Begin, trains: bool) -> None:
-        """Check the task; where turns will follow, give the agent its training rows."""
         rows = aligned_rows(self.store.rows(), message.run) if trains else None
         task = Task.of(message, rows, self.own.min_effective)
         if self.own.at_home:
@@ -221,7 +188,6 @@ class AgentRun:
         self.task = task
 
     def end(self, message: m.End) -> m.Ended:
-        """Keep only the models of the rounds that count, and free the training rows."""
         if self.task is None:
             raise OutOfOrderError(f"Run {message.run!r} has not begun here; it cannot end.")
         if message.n_rounds < 0:
@@ -243,7 +209,6 @@ class AgentRun:
     # -- a turn
 
     def take_turn(self, message: m.TakeTurn, request: bytes) -> Encoded | m.Problem:
-        """Take a turn; asked for one that is done already, give the same answer again."""
         if message.turn in self._replies:
             return self._replies[message.turn]
         task, _ = self._training()
@@ -304,7 +269,7 @@ class AgentRun:
         return told
 
     def _recall(self, past: PastTurn, replay: bool) -> None:
-        """Restore a turn from the store: its model, its reply and, with ``replay``, its effect on the state."""
+        """Restore a turn; with ``replay``, also its effect on the state."""
         request, reply = decode(past.request), decode(past.reply)
         assert isinstance(request, m.TakeTurn)
         assert isinstance(reply, m.TurnTaken)
@@ -333,7 +298,7 @@ class AgentRun:
     # -- news of the others' models bring the state up to date
 
     def _catch_up(self, message: m.TakeTurn) -> None:
-        """Check and apply all news that came with a turn, one by one; if anything is wrong, change nothing."""
+        """Apply all news that came with a turn; if anything is wrong, change nothing."""
         task, state = self._training()
         self._check_order(message)
         before = self._round, [None if vector is None else vector.copy() for vector in state.vectors()]
@@ -381,7 +346,6 @@ class AgentRun:
         return any(news.reward is None and news.turn != last and self._is_apart(news.round) for news in message.news)
 
     def _is_apart(self, round: int) -> bool:
-        """Whether the turns of a round are taken as if nobody had spoken before."""
         assert self.task is not None
         return self.task.apart and round == 1
 
@@ -439,7 +403,6 @@ class AgentRun:
         return reward
 
     def _check_weight(self, news: m.News, reward: Reward) -> None:
-        """Refuse a model weight that does not follow from the reward."""
         task, state = self._training()
         apart = self._is_apart(news.round)
         least = 0.0 if apart else sys.float_info.min
@@ -465,7 +428,6 @@ class AgentRun:
         return EarlierTurns(self.store, packages_of(self.own.estimator))
 
     def _known_before(self) -> KnownBefore:
-        """Return about which samples the models of the earlier run have spoken."""
         if self._earlier is None:
             task, _ = self._training()
             recall = self._copied.recall()
@@ -485,7 +447,6 @@ class AgentRun:
         return rows
 
     def _answer_again(self, turn: Turn, number: int) -> Answer:
-        """Let the model of an earlier turn answer, under the present ignorance."""
         task, state = self._training()
         self._known_before()  # raises where the run does not go on from another
         if not self._copied.has(number):
@@ -498,7 +459,6 @@ class AgentRun:
         return self.agent.take_again(state, task.method, kept, reward, holdout)
 
     def _reward_again(self, turn: Turn, earlier: EarlierTurn) -> Reward:
-        """Return the reward of a kept model on all samples to train on."""
         (task, _), known = self._training(), self._known_before()
         before, _ = known.said(earlier.reply)
         all_rows, codes = aligned_rows(task.rows, "")[~task.aside], known.now.codes
@@ -515,7 +475,6 @@ class AgentRun:
         return told
 
     def _holdout_answer_again(self, turn: Turn, earlier: EarlierTurn) -> HoldoutAnswer | None:
-        """Return what a kept model answers for all hold-out samples; None where there are none."""
         (task, _), known = self._training(), self._known_before()
         if not task.aside.any():
             return None
@@ -530,7 +489,6 @@ class AgentRun:
 
 
 def known_before(copied: EarlierTurns, task: Task, recall: m.Recall) -> KnownBefore:
-    """Return about which samples an agent has spoken in the earlier run; raise if the request contradicts that run."""
     rows = copied.rows()
     before = Task.of(copied.task(), rows, 0.0)
     then = RunSamples(before.training_codes, before.aside, rows >= 0)
@@ -539,7 +497,6 @@ def known_before(copied: EarlierTurns, task: Task, recall: m.Recall) -> KnownBef
 
 
 def _only_there(fresh: Bools, randomised: Any, whole: Any) -> Any:
-    """Return what is randomised for fresh samples, and what was told before for the others."""
     assert isinstance(randomised, np.ndarray)
     assert isinstance(whole, np.ndarray)
     return np.where(fresh, randomised, whole)

@@ -48,7 +48,6 @@ from assistlearn.protocol.messages import Message, type_of
 logger = logging.getLogger("assistlearn.agent")
 
 SMALL = 2**16
-"""The most bytes of a message from somebody unknown, and of any request without samples."""
 
 BYTES_PER_SAMPLE = {type_of(m.Align): 64, type_of(m.Begin): 32}
 """Bytes that a sample needs in these requests, with room to spare. Others may hold rewards, and need ``MANY``."""
@@ -58,7 +57,6 @@ MANY = 4_096
 WITHOUT_SAMPLES = {type_of(kind) for kind in (m.Open, m.End, m.Predict, m.Forget, m.Propose)}
 
 COUNTED_ANSWERS = (m.TurnTaken, m.Scores)
-"""The answers whose bits are counted."""
 
 KINDS: tuple[tuple[type[Exception], m.ProblemKind], ...] = (
     (SitsOutError, "sits-out"),
@@ -128,7 +126,6 @@ class AgentService:
             return encode(m.Problem(run="", kind="failed", text=text))
 
     def run(self, name: str) -> AgentRun:
-        """Return a run as it is at this agent; its name comes from outside and is checked."""
         run = self._runs.get(name)
         if run is None or not run.store.exists:
             store = RunStore.at(self._own.home, name, packages_of(self._own.estimator))
@@ -137,7 +134,6 @@ class AgentService:
         return run
 
     def _remember(self, name: str, run: AgentRun) -> None:
-        """Keep a run in memory if it is on disk; otherwise drop it from memory."""
         if run.store.exists:
             self._runs[name] = run
         else:
@@ -157,7 +153,6 @@ class AgentService:
         return message
 
     def _most_bytes(self, type: str, asker: str | None) -> int | None:
-        """Return how many bytes a message of this type may have; None for the general limit only."""
         limits = self._own.limits
         if type in WITHOUT_SAMPLES:
             return SMALL
@@ -185,7 +180,6 @@ class AgentService:
         return self._say(peer, _name(message), reply)
 
     def _receive(self, message: Message, request: bytes, asker: str | None, peer: str) -> m.Problem | None:
-        """Record a request, and count what it asks for; return the problem if it is refused, else None."""
         type_, run = type_of(message), _name(message)
         later = m.is_for_prediction(message)  # it changes nothing here, and the answer is recorded before it is sent
         demand = self._tried(message, self._admit, message, asker)
@@ -201,7 +195,6 @@ class AgentService:
         return None
 
     def _say(self, peer: str, run: str, reply: Message | Encoded) -> bytes:
-        """Record an answer and return its bytes; if no bits are left to send it, return a ``Problem`` instead."""
         answer = reply if isinstance(reply, Encoded) else Encoded.of(reply)
         type_, content = type_of(answer.message), answer.content
         if not isinstance(answer.message, COUNTED_ANSWERS):
@@ -222,7 +215,6 @@ class AgentService:
         return self._own.limits.claim(peer, type_, run, amount, turn)
 
     def _tried(self, message: Message, work: Callable[..., Result], *arguments: Any) -> Result | m.Problem:
-        """Call ``work`` and return its result; turn an error into a ``Problem``."""
         try:
             return work(*arguments)
         except Exception as error:  # an error here or of the disk must reach the initiator as a reply, not as silence
@@ -230,7 +222,6 @@ class AgentService:
             return self._failed(message, error) if kind == "failed" else self._problem(message, kind, error)
 
     def _admit(self, message: Message, asker: str | None) -> Demand | m.Problem | None:
-        """Check whether a request is allowed, before any work, and return what it asks for."""
         self._check_asker(message, asker)
         run = self.run(message.run)
         if isinstance(message, m.Propose):
@@ -248,7 +239,6 @@ class AgentService:
         return demand
 
     def _unknown(self, run: str, store: RunStore) -> m.Problem:
-        """Return the problem of a run that nobody has opened here, or whose ``opened.json`` is lost."""
         if not store.folder.exists():
             return m.Problem(run=run, kind="unknown-run", text=f"Agent {self._own.name!r} knows no run {run!r}.")
         text = (
@@ -269,7 +259,6 @@ class AgentService:
         return reply
 
     def _initiator(self, message: Message) -> str | None:
-        """Return the initiator of the run that a message is about; None where no such run is known."""
         if isinstance(message, m.Open | m.Propose):
             return message.initiator
         try:
@@ -278,7 +267,6 @@ class AgentService:
             return None
 
     def _check_asker(self, message: Message, asker: str | None) -> None:
-        """Raise if somebody else than the run's initiator asks."""
         initiator = self._initiator(message)
         if asker is not None and initiator not in (None, asker):
             raise RefusedError(
@@ -305,7 +293,6 @@ class AgentService:
             self._counted = peer, run
 
     def _stated(self, initiator: str) -> Mapping[str, float]:
-        """Return the figures of what an initiator was told about people, by the ledger."""
         assert self._ledger is not None
         return self._ledger.standing(initiator)[1].told
 
@@ -316,7 +303,7 @@ class AgentService:
         return m.Problem(run=_name(message), kind=kind, text=text)
 
     def _failed(self, message: Message, error: Exception) -> m.Problem:
-        """Return what others may know about a failure; the details go to the owner's ``problems.log``."""
+        """Return what others may know; the details go to the owner's ``problems.log``."""
         if message.run in self._runs:
             self._runs[message.run].unload()
         if self._ledger is None:
@@ -338,12 +325,11 @@ class AgentService:
 
 
 def _kind(error: Exception) -> m.ProblemKind:
-    """Return which kind of problem an error is for others."""
     return next((kind for type, kind in KINDS if isinstance(error, type)), "failed")
 
 
 def _type(request: bytes) -> str:
-    """Return the type at the beginning of a message, without decoding it; an empty text if there is none."""
+    """Return the type at the beginning of a message that is not checked yet, without decoding it."""
     found = _TYPE_FIRST.match(request, HEADER_BYTES)
     if found is None:
         return ""
@@ -352,5 +338,4 @@ def _type(request: bytes) -> str:
 
 
 def _name(message: Message) -> str:
-    """Return the name of the run that a message is about, in a form that is safe to write to files."""
     return shown(message.run, LONGEST_NAME)

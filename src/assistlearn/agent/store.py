@@ -85,7 +85,6 @@ class RunStore:
 
     @classmethod
     def at(cls, home: Path, run: str, packages: tuple[str, ...] = ()) -> RunStore:
-        """Return the store of a run below an agent's home; the run's name comes from outside and is checked."""
         return cls(run_folder(home, run), packages)
 
     @property
@@ -100,12 +99,10 @@ class RunStore:
         return storage.json_of(self._files.read(path), path)
 
     def keep_rows(self, rows: NDArray[Any], fingerprint: str, schema: Mapping[str, Any] | None) -> None:
-        """Remember the agent's row of every sample, and the table: its fingerprint, its columns' names and kinds."""
         table = storage.json_bytes({"fingerprint": fingerprint, "schema": schema})
         self._files.write({self._path("table.json"): table, self._path("rows.npy"): storage.array_bytes(rows)})
 
     def check_table(self, fingerprint: str, owner: str) -> None:
-        """Raise ``TableChangedError`` if the table is not the one whose rows are stored."""
         if self._table()["fingerprint"] != fingerprint:
             raise TableChangedError(
                 f"Agent {owner!r}: its table has changed since run {self.folder.name!r} was aligned. Bring the old "
@@ -125,7 +122,6 @@ class RunStore:
         return columns
 
     def schema(self) -> Mapping[str, Any] | None:
-        """Return the names and kinds of the columns that the models were trained with; None where none were kept."""
         schema: Mapping[str, Any] | None = self._table().get("schema")
         return schema
 
@@ -217,7 +213,7 @@ class RunStore:
         return self._files.read(path)
 
     def end(self, n_rounds: int, surplus: list[int]) -> None:
-        """Store the end of training; then remove the models of the turns in ``surplus``, which do not count."""
+        """Store the end of training, and only then remove the models of ``surplus`` turns, which do not count."""
         facts = {"n_rounds": n_rounds, "turns": self._done_turns(), "removed": sorted(surplus)}
         self._files.write({self._path("ended.json"): storage.json_bytes(facts)})
         self._remove_models(surplus)
@@ -227,7 +223,6 @@ class RunStore:
             (self._turn(number) / "model.skops").unlink(missing_ok=True)
 
     def ended(self) -> int | None:
-        """Return how many rounds the result is made of, if training is over."""
         facts = self._ended()
         return None if facts is None else int(facts["n_rounds"])
 
@@ -239,7 +234,7 @@ class RunStore:
         return facts
 
     def mark(self) -> str:
-        """Return a random text that tells this run from any other with the same name; it is drawn once."""
+        """Return a random text that tells this run from any other with the same name."""
         path = self._path("mark.txt")
         if not path.exists() and not (self._files.noted(path) and self._done_turns()):
             self._files.write({path: secrets.token_hex(16).encode()})  # its digest may be there from before a crash
@@ -263,7 +258,7 @@ class RunStore:
         return n_models
 
     def _name_of_the_forgotten(self) -> Path:
-        """Return a free name for the folder before it is removed; a folder that could not be removed may have one."""
+        """Return a free name; a folder that could not be removed may have one."""
         names = (f".{self.folder.name}{f'-{number}' if number else ''}{_FORGOTTEN}" for number in count())
         return next(path for name in names if not os.path.lexists(path := self.folder.with_name(name)))
 
@@ -288,11 +283,7 @@ class RunStore:
 
 
 def run_folder(home: Path, run: str) -> Path:
-    """Return the folder of a run below an agent's home; the run's name comes from outside and is checked.
-
-    >>> run_folder(Path("home"), "2026-credit").as_posix()
-    'home/runs/2026-credit'
-    """
+    """Return the folder of a run; the run's name comes from outside and is checked."""
     plain = all(c.isascii() and (c.isalnum() or c in "-_.") for c in run)
     if not plain or not 1 <= len(run) <= 80 or run.startswith("."):
         raise ProtocolError(f"{run!r} is not the name of a run: use up to 80 letters, digits, '-', '_' and '.'.")
@@ -305,7 +296,6 @@ def runs_at(home: Path) -> list[str]:
 
 
 def runs_with_models_of(home: Path, run: str) -> list[str]:
-    """Return the other runs at an agent that have models of this one, as they went on from it."""
     origins = (home / "runs").glob("*/turns/*/origin.txt")
     names = {path.parents[2].name for path in origins if path.is_file() and path.read_bytes() == run.encode()}
     return sorted(name for name in names if name != run and not name.startswith("."))
@@ -407,10 +397,7 @@ FOLDER = "again"
 
 @dataclass(frozen=True)
 class EarlierTurn:
-    """A turn of an earlier run: its model, the answer about all samples, and whether rewards were honest.
-
-    ``origin`` is the run that the model was fitted in.
-    """
+    """``origin`` is the run that the model was fitted in."""
 
     model: Model
     reply: m.TurnTaken
@@ -427,14 +414,12 @@ class EarlierTurns:
         self._files = FileDigests(self._folder)
 
     def answered(self, request: bytes) -> bytes | None:
-        """Return the earlier answer to this request; None if there is none."""
         path = self._folder / "answer.msg"
         if not path.exists() or self._files.read(self._folder / "recall.msg") != request:
             return None
         return self._files.read(path)
 
     def copy(self, earlier: RunStore, turns: Sequence[int]) -> None:
-        """Copy turns of another run; raise ``RunError`` if one of them is missing or has changed."""
         past = {turn.number: turn for turn in earlier.past_turns()}
         begin, rows = earlier.task(), earlier.rows()
         if begin is None or rows is None:
@@ -451,11 +436,9 @@ class EarlierTurns:
         self._files.write(files)
 
     def close(self, request: bytes, answer: bytes) -> None:
-        """Write the request and its answer. From now on they do not change."""
         self._files.write({self._folder / "recall.msg": request, self._folder / "answer.msg": answer})
 
     def recall(self) -> m.Recall | None:
-        """Return the request for earlier turns; None if the run does not go on from another."""
         path = self._folder / "recall.msg"
         message = decode(self._files.read(path)) if (self._folder / "answer.msg").exists() else None
         assert message is None or isinstance(message, m.Recall)
@@ -474,7 +457,6 @@ class EarlierTurns:
         return (self._folder / f"{number:06d}" / "reply.msg").exists()
 
     def turn(self, number: int) -> EarlierTurn:
-        """Return a turn; its model is checked like any stored model."""
         folder = self._folder / f"{number:06d}"
         reply = decode(self._files.read(folder / "reply.msg"))
         assert isinstance(reply, m.TurnTaken)
@@ -484,5 +466,4 @@ class EarlierTurns:
         return EarlierTurn(model, reply, (folder / "honest").exists(), origin)
 
     def remove(self) -> None:
-        """Remove all these files. Models that are used again are kept with the turns of the run by now."""
         remove_tree(self._folder)

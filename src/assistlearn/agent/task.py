@@ -47,21 +47,6 @@ def proved(
     The variance within a class is moved towards the mean square deviation from chance, as if there were ``doubt``
     squared more samples with that deviation. So a class in which few people count proves nothing.
 
-    Parameters
-    ----------
-    reward : Reward
-        The model's reward on samples that it was not fitted to.
-    codes, ignorance : ndarray of shape (n_samples,)
-        The class codes, and the ignorance under which the model was fitted.
-    n_classes : int
-        The number of classes.
-    held : ndarray of bool, optional
-        The samples that the agent holds; None for all.
-    doubt : float, default=DOUBT
-        By how many standard errors it must be better than chance.
-
-    Examples
-    --------
     >>> codes, even = np.arange(100) % 2, np.full(100, 0.01)
     >>> right = np.arange(100) < 85
     >>> proved(right, codes, even, 2), proved(codes == 1, codes, even, 2)
@@ -87,7 +72,6 @@ def proved(
 
 
 def _likelihood(reward: Reward, n_classes: int) -> Floats:
-    """Return how likely a model finds the true class: one or zero if it answers classes, else from its scores."""
     if not isinstance(reward, SoftReward):
         return reward.astype(np.float64)
     if isinstance(reward, ScoreVectors):
@@ -107,27 +91,11 @@ LONGEST_WORDS = 500
 class Task:
     """The task that a ``Begin`` sets, as one agent has it.
 
-    Attributes
-    ----------
-    honesty : Honesty
-        How the agent finds out where its models are right.
-    training_codes : ndarray of shape (n_training,)
-        The class codes of the training samples; agents are not told those of the hold-out samples.
-    aside : ndarray of bool of shape (n_samples,)
-        Which samples are held out.
-    weights : ndarray or None
-        The initial weights of the training samples.
-    folds : ndarray of int of shape (n_training,) or None
-        The fold of each training sample, where the initiator has several samples of a person; None where agents deal
-        their own folds.
-    seed : int
-        The seed for chance in the agent's preparation.
-    rows : ndarray or None
-        The agent's row of every sample, or -1; None once training is over.
-    apart : bool
-        Whether agents take the first round as if nobody had spoken before.
-    min_effective : float
-        The least effective sample size among the people that the agent holds. Below it, the agent sits a turn out.
+    ``aside`` says which of all samples are held out; ``training_codes``, ``weights`` and ``folds`` are of the others.
+    ``folds`` keep samples of one person together; where they are None, agents deal their own. ``rows`` are the agent's
+    rows of all samples, or -1; None once training is over. ``apart``: the first round is taken as if nobody had spoken
+    before. Below ``min_effective``, the effective sample size among the people that the agent holds, it sits a turn
+    out.
     """
 
     method_name: str
@@ -145,7 +113,6 @@ class Task:
 
     @classmethod
     def of(cls, begin: m.Begin, rows: Rows | None, min_effective: float) -> Task:
-        """Return the task that a message sets, once every part of it is checked."""
         n = begin.n_samples
         if rows is not None and len(rows) != n:
             raise ProtocolError(f"The task has {n:,} samples; {len(rows):,} are aligned.")
@@ -187,7 +154,6 @@ class Task:
         return self.method.start(self.n_training, self.n_classes, self.weights)
 
     def check_spread(self, state: RunState) -> None:
-        """Raise where nearly all ignorance lies on too few of the people that the agent holds."""
         assert self.rows is not None
         held = self.rows[~self.aside] >= 0
         size = effective_size(state.ignorance()[held])
@@ -206,7 +172,6 @@ class Task:
             )
 
     def proves(self, answer: Answer, state: RunState) -> bool:
-        """Whether a model of this agent is better than chance beyond doubt, under the present ignorance."""
         assert self.rows is not None
         held = self.rows[~self.aside] >= 0
         return not answer.verdict.useless and proved(
@@ -214,14 +179,11 @@ class Task:
         )
 
     def silence(self) -> Answer:
-        """Return an answer that tells nothing: neither where the model is right nor how often."""
+        """Return an answer that tells neither where the model is right nor how often."""
         return Answer(self.method.silence(self.n_training, self.n_classes), Verdict(0.0, 0.0, False))
 
     def samples(self, features: Any, groups: Groups | None = None) -> TrainingSamples:
-        """Return the agent's rows of the samples of the task; ``features`` has all its rows.
-
-        ``groups`` says which of these rows are about the same person, as far as the agent's own table says.
-        """
+        """Return the task's samples; ``groups`` says which of the agent's rows are about the same person."""
         assert self.rows is not None
         training, held_out = self.rows[~self.aside], self.rows[self.aside]
         held, holdout_held = training >= 0, held_out >= 0
@@ -235,7 +197,6 @@ class Task:
         )
 
     def _own_folds(self, training: Rows, groups: Groups | None) -> NDArray[np.intp] | None:
-        """Return folds that the agent deals by its own groups; None where no two of its rows are about one person."""
         held = training >= 0
         own = at(groups, training[held])
         if own is None:
@@ -246,7 +207,6 @@ class Task:
 
 
 def aligned_rows(rows: Rows | None, run: str) -> Rows:
-    """Return ``rows``; raise ``OutOfOrderError`` where it is None: the samples are not aligned yet."""
     if rows is None:
         raise OutOfOrderError(f"Run {run!r}: the samples are not aligned yet.")
     return rows

@@ -22,7 +22,6 @@ from assistlearn.types import Floats
 People = NDArray[np.uint64]
 
 TOTALS = ("bits", "predictions", "answers")
-"""The figures of all people together."""
 
 ANSWERS_AT = "most_answers_at_"
 """The beginning of the names of figures about randomised answers; an epsilon follows."""
@@ -48,22 +47,11 @@ class Release:
 class PeopleTold:
     """What one initiator was told about each person.
 
-    Attributes
-    ----------
-    people : ndarray of uint64 of shape (n,)
-        The people about whom something was told, in rising order.
-    bits, votes : ndarray of shape (n,)
-        How many bits were told about each person, and how many predictions.
-    last : ndarray of uint64 of shape (n,)
-        The mark of the last prediction about each person. While the mark is the same, the votes are the same.
-    epsilons, answers : ndarray of shape (e,) and (n, e)
-        Every epsilon with which answers were randomised, and how many answers about each person were with each.
-    marks : ndarray of uint64
-        The marks of turns that were counted, so that each is counted once.
-    totals : ndarray of shape (3,)
-        The bits, predictions and randomised answers that were counted, over all people. They never fall.
-    least_bits, least_votes, least_answers : float, int, ndarray of shape (e,)
-        What everybody counts as having been told, at least; above zero only where counts were lost and rebuilt.
+    ``people`` are in rising order. Of shape (n,), as they are: ``bits``, ``votes`` (predictions) and ``last``, the mark
+    of the last prediction: while it is the same, the votes are the same. ``answers``, of shape (n, e), says how many
+    answers were randomised with each of ``epsilons``. ``marks`` are of turns that were counted, so that each is counted
+    once. ``totals``, of bits, predictions and randomised answers over all people, never fall. ``least_...`` is what
+    everybody counts as having been told, at least: above zero only where counts were lost and rebuilt.
     """
 
     initiator: str
@@ -102,7 +90,6 @@ class PeopleTold:
 
     @property
     def is_rebuilt(self) -> bool:
-        """Whether counts were lost and rebuilt, so that everybody counts as having been told something."""
         return bool(self.least_bits or self.least_votes or self.least_answers.any())
 
     def figures(self) -> dict[str, float]:
@@ -116,19 +103,18 @@ class PeopleTold:
         }
 
     def epsilon(self) -> Floats:
-        """Return the sum of the epsilons of each person."""
         out: Floats = self.answers @ self.epsilons
         return out
 
     def of(self, values: NDArray[Any], people: People) -> NDArray[Any]:
-        """Return the values of some people; zero for people about whom nothing was told yet."""
+        """Return the values of some people; zero for those about whom nothing was told yet."""
         places, known = self._places(people)
         out = np.zeros((len(people), *values.shape[1:]), dtype=values.dtype)
         out[known] = values[places[known]]
         return out
 
     def with_people(self, people: People) -> PeopleTold:
-        """Return the record with those of these people that are not in it yet, with the least that everybody has."""
+        """Add those of these people that are new, with the least that everybody has."""
         fresh = people[~self._places(people)[1]]
         if not len(fresh):
             return self
@@ -195,14 +181,12 @@ class ToldBook:
 
     @property
     def empty(self) -> bool:
-        """Whether no person is counted by itself."""
         return not any(self.n_people().values())
 
     def initiators(self) -> list[str]:
         return sorted(_load(path).initiator for path in self._folder.glob("*.npz"))
 
     def n_people(self) -> dict[str, int]:
-        """Return how many people each initiator was told about, by the files that can be read."""
         found = {}
         for path in self._folder.glob("*.npz"):
             with suppress(RunError):  # whoever asks for this initiator is told
@@ -227,10 +211,7 @@ class ToldBook:
         return told
 
     def check(self, initiator: str, stated: Mapping[str, float]) -> PeopleTold:
-        """Return what an initiator was told; raise ``RunError`` if it is less than an answer has stated.
-
-        ``stated`` are the figures that the ledger has of the last answer that told something.
-        """
+        """Return what an initiator was told; raise ``RunError`` if it is less than the ledger has ``stated``."""
         told = self.of(initiator)
         figures = told.figures()
         less = {name: most for name, most in stated.items() if figures.get(name, 0.0) < most * (1.0 - 1e-9)}
@@ -248,7 +229,6 @@ class ToldBook:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Wait until no other process counts, and keep others from counting meanwhile."""
         with storage.writing(self._folder):
             storage.private_folder(self._folder)
         with storage.appending(self._folder / "lock") as file:
@@ -256,7 +236,6 @@ class ToldBook:
             yield
 
     def keep(self, told: PeopleTold) -> None:
-        """Write what an initiator was told; it is on disk when this returns."""
         buffer = io.BytesIO()
         np.savez(buffer, **{field.name: getattr(told, field.name) for field in fields(told)})
         storage.write_bytes(self._path(told.initiator), buffer.getvalue())

@@ -49,11 +49,7 @@ class FrameReader:
 
     @classmethod
     def found_in(cls, X: Any, settings: PreprocessingSettings, source: str, *, read_text: bool = True) -> FrameReader:
-        """Find the kinds of the columns of a frame or an array, and return a reader for them.
-
-        ``source`` says whose columns these are, for error messages. ``read_text`` says whether text that is numbers,
-        booleans or dates is read as such, as in a CSV file.
-        """
+        """Return a reader; with ``read_text``, numbers, booleans and dates in text are read as such."""
         marks = tuple(settings.missing_values) if read_text else ()
         raw = frame_columns(X, source)
         codes = _codes(settings.as_category, list(raw), source)
@@ -99,7 +95,6 @@ class FrameReader:
         return dict(zip(self.names, self.kinds, strict=True))
 
     def read(self, X: Any, source: str) -> pl.DataFrame:
-        """Return the columns as numbers (floats) and categories (text), with null for what is missing."""
         raw = list(frame_columns(X, source).values())
         notation = Notation(self.dates, self.decimal)
         with _parameters_named():
@@ -114,7 +109,6 @@ class FrameReader:
 def _read(
     values: pl.Series, marks: Sequence[str], notation: Notation, source: str, known: Kind | None = None
 ) -> pl.Series:
-    """Return a column with null for missing values, and with its dates and numbers read."""
     values = cleaned(values, marks if values.dtype == pl.String else ())
     return values if notation.is_usual else notation.read(values, source, values.dtype == pl.String, known)
 
@@ -131,7 +125,7 @@ def _codes(wanted: Sequence[str], names: Sequence[str], source: str) -> set[str]
 
 
 def _warn_of_dates(texts: Mapping[str, pl.Series], source: str) -> None:
-    """Warn of dates in text that nobody said how to read: each day would be a category of its own."""
+    """Warn of dates in text: each day would be a category of its own."""
     for each in unread_dates(texts):
         forms = [f"TablePreprocessor(dates={{{each.column!r}: {form!r}}})" for form in each.forms]
         either = "The day or the month may come first. " if len(forms) > 1 else ""
@@ -146,7 +140,6 @@ def _warn_of_dates(texts: Mapping[str, pl.Series], source: str) -> None:
 
 @contextmanager
 def _parameters_named() -> Iterator[None]:
-    """Where an error names keys of an agent's file, add that they are parameters in Python."""
     try:
         yield
     except TableError as error:
@@ -156,12 +149,7 @@ def _parameters_named() -> Iterator[None]:
 
 
 def frame_columns(X: Any, source: str) -> dict[str, pl.Series]:
-    """Return the columns of a pandas or Polars data frame or of an array, by name; an array has ``x0``, ``x1``, ...
-
-    >>> columns = frame_columns(np.array([["a", 1], ["b", None]], dtype=object), "X")
-    >>> {name: (str(values.dtype), values.to_list()) for name, values in columns.items()}
-    {'x0': ('String', ['a', 'b']), 'x1': ('Float64', [1.0, None])}
-    """
+    """Return the columns of a data frame or an array by name; an array has ``x0``, ``x1``, ..."""
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else [f"x{n}" for n in range(X.shape[1])]
     twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
@@ -200,7 +188,6 @@ def _of_array(name: str, values: NDArray[Any], source: str) -> pl.Series:
 
 
 def _of_pandas(name: str, column: Any, source: str) -> pl.Series:
-    """Return a column as a series; its type may be one of numpy, of pandas or of Arrow."""
     dtype = column.dtype
     if hasattr(dtype, "pyarrow_dtype"):
         import pyarrow
@@ -224,7 +211,6 @@ def _of_pandas(name: str, column: Any, source: str) -> pl.Series:
 
 
 def _of_categories(name: str, column: Any) -> pl.Series:
-    """Return categories as text of a categorical type, so that they are not read as numbers or dates."""
     known = [_word(value) for value in column.cat.categories.tolist()]
     words = np.array([*known, None], dtype=object)[column.cat.codes.to_numpy()]
     return pl.Series(name, words.tolist(), dtype=pl.String).cast(pl.Categorical)
@@ -290,7 +276,6 @@ def _sort_of(kind: Any) -> str | None:
 
 
 def _is_gap(value: Any) -> bool:
-    """Return whether a value is missing: None, not a number (NaN), or the equivalents of pandas and numpy."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, str):

@@ -37,10 +37,9 @@ MANY = 20
 """A column with up to this many different values may be categories that look like amounts: ``2nd``, ``3d``."""
 
 DAY = 86_400_000_000
-"""Microseconds in a day."""
+"""In microseconds."""
 
 NO_FEATURE = (pl.List, pl.Array, pl.Struct, pl.Binary, pl.Object, pl.Time)
-"""Types of columns that are neither numbers nor categories."""
 
 _NONE = pl.Series([], dtype=pl.Boolean)
 _EXACT_IN_FLOAT32 = (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
@@ -98,11 +97,6 @@ def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str
 
 
 def cleaned(values: pl.Series, missing_values: Sequence[str] = ()) -> pl.Series:
-    """Return the values with null for every missing one.
-
-    >>> cleaned(pl.Series([" a", "NA", ""]), ["NA"]).to_list()
-    ['a', None, None]
-    """
     if values.dtype in (pl.Categorical, pl.Enum, pl.String):
         return blank_to_null(values, missing_values)
     has_nan = values.dtype.is_float() and values.is_nan().any()
@@ -121,17 +115,7 @@ def without_values(columns: Mapping[str, pl.Series], source: str) -> tuple[str, 
 
 
 def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
-    """Return cleaned values as a column of this kind. Values that do not fit, and infinite numbers, are refused.
-
-    >>> convert(pl.Series("on", ["TRUE", "false", None]), Column("on", Kind.BOOLEAN), "lab.csv").to_list()
-    [1.0, 0.0, None]
-    >>> convert(pl.Series("age", ["41", "old"]), Column("age", Kind.NUMBER), "lab.csv")
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.TableError: lab.csv: column 'age' held numbers when the models were trained, but 1 of 2 rows do
-    not fit (first: row 2, 'old'). Correct them, leave them empty or, in a CSV file, list such values under
-    preprocessing.missing_values. If the column means something else now, train a new run.
-    """
+    """Return cleaned values as a column of this kind. Values that do not fit, and infinite numbers, are refused."""
     if isinstance(values.dtype, NO_FEATURE):
         raise TableError(
             f"{source}: column {column.name!r} held {_WANTED[column.kind]} when the models were trained, and is of "
@@ -201,10 +185,7 @@ def _column_of_text(values: pl.Series, source: str) -> Column:
 
 
 def few_values(text: pl.Series) -> pl.Series | None:
-    """Return the different values of a column if, judging by its first rows, they are few; otherwise None.
-
-    It is much quicker to check these values than all rows.
-    """
+    """Return the different values if they are few by the first rows: they are quicker to check than all rows."""
     first = text.head(1000)
     if len(first) == len(text) or 4 * first.n_unique() > len(first):
         return None
@@ -212,17 +193,12 @@ def few_values(text: pl.Series) -> pl.Series | None:
 
 
 def without_marks(text: pl.Series) -> pl.Series:
-    """Return text with null for every mark of a missing value.
-
-    >>> without_marks(pl.Series(["1", " - ", "None"])).to_list()
-    ['1', None, None]
-    """
     gone = text.str.strip_chars().str.to_lowercase().is_in(MARKS).fill_null(False)
     return text.set(gone, None) if gone.any() else text
 
 
 def refuse_misfits(text: pl.Series, wrong: pl.Series, noun: str, source: str) -> None:
-    """Raise ``TableError`` if most values of a column are of a kind, and some are ``wrong``; missing ones are null."""
+    """Raise ``TableError`` if most values of a column are of a kind, and some are ``wrong``."""
     n_known, n_wrong = len(text) - text.null_count(), int(wrong.sum())
     if 2 * n_wrong >= n_known:
         return
@@ -237,7 +213,6 @@ def refuse_misfits(text: pl.Series, wrong: pl.Series, noun: str, source: str) ->
 
 
 def refuse_notations(text: pl.Series, source: str) -> None:
-    """Raise ``TableError`` if most values of a column are numbers with commas, units or signs for thousands."""
     n_known = len(text) - text.null_count()
     few = few_values(text)
     for notation, pattern in _NOTATIONS.items():
@@ -314,11 +289,7 @@ _WANTED = {Kind.NUMBER: "numbers", Kind.BOOLEAN: "true and false", Kind.DATE: "d
 
 @dataclass(frozen=True)
 class Notation:
-    """How dates and numbers are written in the text of a table: the settings ``dates`` and ``decimal``.
-
-    ``dates`` is one form for all columns of dates, or a form for each column, by name or pattern; empty where none is
-    named.
-    """
+    """The settings ``dates``, one form for all columns or one for each name or pattern, and ``decimal``."""
 
     dates: str | Mapping[str, str] = ""
     decimal: str = "."
@@ -329,7 +300,6 @@ class Notation:
 
     @property
     def is_usual(self) -> bool:
-        """Whether there is nothing to do: dates are ISO dates, and numbers have a point."""
         return not self.dates and self.decimal == "."
 
     def check(self, names: Sequence[str], source: str) -> None:
@@ -346,17 +316,12 @@ class Notation:
         problems.settle()
 
     def dated(self, names: Sequence[str]) -> list[str]:
-        """Return the columns for which the setting ``dates`` names a form."""
         if isinstance(self.dates, str):
             return []
         return [name for each in self.dates for name in columns_called(each, names)]
 
     def read(self, values: pl.Series, source: str, from_text: bool, known: Kind | None = None) -> pl.Series:
-        """Return a column with its dates and numbers read, where the notation says so; any other column as it is.
-
-        Missing values are null already. ``from_text`` says that whole numbers in text are numbers, as in a CSV file;
-        ``known`` is what the column was in training.
-        """
+        """Read dates and numbers of a column whose missing values are null; ``known`` is its kind in training."""
         form = self._form_of(values, known)
         if form is not None:
             return _dates(values, form, source)
@@ -365,7 +330,6 @@ class Notation:
         return values
 
     def _form_of(self, values: pl.Series, known: Kind | None) -> str | None:
-        """Return the form in which this column is to be read; None if it holds no dates in text."""
         if known not in (None, Kind.DATE) or values.dtype.is_temporal():
             return None
         if isinstance(self.dates, str):
@@ -387,13 +351,7 @@ def _date_pattern(form: str) -> str:
 
 
 def _read_dates(text: pl.Series, form: str) -> pl.Series:
-    """Return dates, or moments if the form has a time; null for what is not written so, or is no day.
-
-    >>> _read_dates(pl.Series(["9.2.2020", "31.02.2020", "2020-02-09"]), "dd.mm.yyyy").to_list()
-    [datetime.date(2020, 2, 9), None, None]
-    >>> _read_dates(pl.Series(["02/09/2020 7:30"]), "mm/dd/yyyy hh:mm").to_list()
-    [datetime.datetime(2020, 2, 9, 7, 30)]
-    """
+    """Return dates, or moments if the form has a time; null for what is not written so, or is no day."""
     pattern, time = _date_pattern(form), form.partition(" hh")[2]
     like = text.set(~_like(text, pattern), None)
     if not time:
@@ -446,7 +404,6 @@ def _like(text: pl.Series, pattern: str) -> pl.Series:
 
 
 def _most(text: pl.Series, pattern: str) -> bool:
-    """Return whether most values of a column are written so; a look at its different values if they are few."""
     few = few_values(text)
     if few is not None and not few.str.contains(pattern).any():
         return False
@@ -476,10 +433,6 @@ def unread_dates(columns: Mapping[str, pl.Series]) -> list[Unread]:
 
     >>> unread_dates({"seen": pl.Series(["03/04/2020", None]), "town": pl.Series(["Ulm", "Bern"])})
     [Unread(column='seen', example='03/04/2020', forms=('dd/mm/yyyy', 'mm/dd/yyyy'))]
-    >>> unread_dates({"seen": pl.Series(["03/04/2020", "03/14/2020"])})[0].forms
-    ('mm/dd/yyyy',)
-    >>> unread_dates({"seen": pl.Series(["3.4.20", "14.4.20"])})[0].forms
-    ()
     """
     found = []
     for name, text in columns.items():
@@ -496,11 +449,6 @@ def unread_dates(columns: Mapping[str, pl.Series]) -> list[Unread]:
 
 
 def unread_decimals(columns: Mapping[str, pl.Series]) -> dict[str, str]:
-    """Return the columns of text in which most values are numbers with a decimal comma, each with an example.
-
-    >>> unread_decimals({"height": pl.Series(["1,82", "1,75", "2"]), "zip": pl.Series(["89073", "3011"])})
-    {'height': '1,82'}
-    """
     found = {}
     for name, text in columns.items():
         if text.dtype == pl.String and _may_hold(text, r"^[-+]?\d*,\d+$") and _most(text, _COMMA):
@@ -509,14 +457,7 @@ def unread_decimals(columns: Mapping[str, pl.Series]) -> dict[str, str]:
 
 
 def line_for(unread: Sequence[Unread], named: str | Mapping[str, str] = "") -> str:
-    """Return the line of an agent's file that says how these dates are written.
-
-    Where days and months cannot be told apart, it has both forms, and the owner chooses.
-
-    >>> doubtful = Unread("the end", "3/4/2020", ("dd/mm/yyyy", "mm/dd/yyyy"))
-    >>> line_for([Unread("born", "31.12.1980", ("dd.mm.yyyy",)), doubtful])
-    'dates = { born = "dd.mm.yyyy", "the end" = "dd/mm/yyyy" or "mm/dd/yyyy" }'
-    """
+    """Return the file's line on these dates. Where days and months cannot be told apart, it has both forms."""
     before = {} if isinstance(named, str) else named
     forms = {column: (form,) for column, form in before.items()} | {each.column: each.forms for each in unread}
     entries = [f"{_key(column)} = {' or '.join(map(json.dumps, every))}" for column, every in forms.items()]

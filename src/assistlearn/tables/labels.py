@@ -73,16 +73,11 @@ def labels_as_before(labels: pl.Series, type_name: LabelType, source: str) -> pl
 
 
 def type_of_labels(labels: pl.Series) -> LabelType:
-    """Return the name of the type of settled labels."""
     return next(name for name, dtype in _TYPES.items() if labels.dtype == dtype)
 
 
 def classes_in(labels: pl.Series, source: str) -> list[Any]:
-    """Return the classes in the order of their values. A single one is refused, and so many that they are none.
-
-    >>> classes_in(pl.Series("ill", ["yes", None, "no"]), "lab.csv")
-    ['no', 'yes']
-    """
+    """Return the classes in the order of their values. A single one is refused, and so many that they are none."""
     classes: list[Any] = labels.drop_nulls().unique().sort().to_list()
     if len(classes) < 2:
         raise SettingsError(
@@ -99,11 +94,6 @@ def classes_in(labels: pl.Series, source: str) -> list[Any]:
 
 
 def notes_on_labels(labels: pl.Series, features: pl.DataFrame) -> list[str]:
-    """Return what the owner of the labels should check.
-
-    >>> print(*notes_on_labels(pl.Series("ill", ["yes", "Yes", "no"]), pl.DataFrame()))
-    Labels that differ only by case: 'Yes', 'yes'. Each is a class of its own. If they mean the same, write them alike.
-    """
     copies = [name for name in features.columns if tells_labels(features[name], labels)]
     notes = notes_on_classes(labels.drop_nulls().unique().sort().to_list())
     if copies:
@@ -139,13 +129,6 @@ def tells_labels(values: pl.Series, labels: pl.Series) -> bool:
 
     It is the label if every value belongs to one class, and every class to one value. In a few rows that may be chance,
     so there the values must be the labels themselves.
-
-    >>> tells_labels(pl.Series([*[1, 0] * 10, None]), pl.Series([*["ill", "well"] * 10, None]))
-    True
-    >>> tells_labels(pl.Series(["ill", "well"]), pl.Series(["ill", "well"]))
-    True
-    >>> tells_labels(pl.Series([1, 0]), pl.Series(["ill", "well"]))
-    False
     """
     both = pl.DataFrame({"value": values, "label": labels}).filter(pl.col("label").is_not_null())
     if both.is_empty() or both["value"].has_nulls():
@@ -157,12 +140,7 @@ def tells_labels(values: pl.Series, labels: pl.Series) -> bool:
 
 
 def settle_weights(weights: pl.Series, labels: pl.Series, from_text: bool, source: str) -> pl.Series:
-    """Return weights as floats. A weight may be missing only where the row has no label.
-
-    >>> labels = pl.Series("y", ["ill", "well", None])
-    >>> settle_weights(pl.Series("w", ["2", "0.5", None]), labels, True, "lab.csv").to_list()
-    [2.0, 0.5, None]
-    """
+    """Return weights as floats. A weight may be missing only where the row has no label."""
     numbers = _numbers(weights, from_text, source)
     where = f"{source}: column {weights.name!r} (weight)"
     for wrong, what in ((~numbers.is_finite(), "is not finite"), (numbers < 0.0, "is negative")):
@@ -206,6 +184,5 @@ def _numbers(weights: pl.Series, from_text: bool, source: str) -> pl.Series:
 
 
 def _first(wrong: pl.Series) -> int | None:
-    """Return the position of the first row that is wrong, if any is."""
     found = wrong.fill_null(False).arg_true()
     return int(found[0]) if len(found) else None

@@ -61,14 +61,11 @@ _NUMBERS = (
 def default_pipeline(schema: Schema, learner: Any, settings: PreprocessingSettings | None = None) -> Any:
     """Return an unfitted pipeline of preprocessing and learner; the learner itself where it needs no preprocessing.
 
-    It is to be fitted to what :func:`learner_rows` returns. ``settings`` are the table ``[preprocessing]`` of the
-    agent's file.
+    It is to be fitted to what :func:`learner_rows` returns.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from assistlearn.tables.schema import Column, Kind
     >>> schema = Schema((Column("age", Kind.NUMBER), Column("pulse", Kind.NUMBER)))
-    >>> default_pipeline(schema, DecisionTreeClassifier())
-    DecisionTreeClassifier()
     >>> default_pipeline(schema, LogisticRegression())["prepare"].transformers
     [('numbers', Pipeline(steps=[('impute', SimpleImputer(add_indicator=True, keep_empty_features=True,
     strategy='median')), ('scale', StandardScaler())]), ['age', 'pulse'])]
@@ -83,7 +80,6 @@ def default_pipeline(schema: Schema, learner: Any, settings: PreprocessingSettin
 
 
 def steps_for(learner: Any, settings: PreprocessingSettings) -> Steps:
-    """Return the steps that this learner's columns need. Settings other than ``auto`` decide instead."""
     tree_like, keeps_gaps = is_tree_like(learner), takes_missing(learner)
     impute = not keeps_gaps if settings.missing == "auto" else settings.missing == "impute"
     scale = not tree_like if settings.scale == "auto" else settings.scale == "standard"
@@ -119,7 +115,7 @@ class Steps:
         return not self.impute and self.scale == "none"
 
     def transformer(self, schema: Schema) -> ColumnTransformer:
-        """Return the unfitted transformer for the columns of a schema. Numbers come first, then categories."""
+        """Return the unfitted transformer. Numbers come first, then categories."""
         branches: list[tuple[str, Any, list[str]]] = []
         if schema.numbers:
             branches.append(("numbers", self._of_numbers(), schema.numbers))
@@ -158,7 +154,6 @@ def learner_rows(estimator: Any, features: pl.DataFrame) -> pl.DataFrame | NDArr
 
 
 def check_features(features: pl.DataFrame, schema: Schema, learner: Any, settings: PreprocessingSettings) -> None:
-    """Raise ``ColumnsError`` if the learner cannot use these features, prepared as the settings say."""
     if settings.enabled or has_own_steps(learner):
         if settings.enabled and takes_codes_only(learner):
             raise ColumnsError(
@@ -195,7 +190,6 @@ def takes_missing(learner: Any) -> bool:
 
 
 def takes_codes_only(learner: Any) -> bool:
-    """Return whether the learner says that all its columns must be codes of categories."""
     return _tag(learner, "categorical") and _tag(learner, "positive_only")
 
 
@@ -210,7 +204,7 @@ def is_tree_like(learner: Any) -> bool:
 
 
 def inner_learners(learner: Any) -> Iterator[Any]:
-    """Yield the learners inside a learner, such as the one of a grid search, or all of a vote."""
+    """Yield the learners inside, such as the one of a grid search, or all of a vote."""
     own = getattr(learner, "estimator", None)
     if hasattr(own, "fit"):
         yield own
@@ -231,15 +225,7 @@ def _tag(learner: Any, name: str) -> bool:
 
 
 def takes_kinds(learner: Any, own: Any) -> bool:
-    """Return whether a learner accepts columns of these kinds as they are. Missing values are not looked at.
-
-    >>> frame = pl.DataFrame({"town": ["Ulm", "Bern"]})
-    >>> takes_kinds(DecisionTreeClassifier(), frame)
-    False
-    >>> towns = frame.cast(pl.Categorical)
-    >>> takes_kinds(DecisionTreeClassifier(), towns), takes_kinds(HistGradientBoostingClassifier(), towns)
-    (False, True)
-    """
+    """Return whether a learner accepts columns of these kinds. Missing values are not looked at."""
     if sparse.issparse(own) or has_own_steps(learner):
         return True
     if isinstance(own, np.ndarray):  # other objects: the learner itself refuses them
@@ -261,7 +247,6 @@ def takes_kinds(learner: Any, own: Any) -> bool:
 
 
 def takes_categories(learner: Any, n_categories: int) -> bool:
-    """Return whether a learner encodes a column of a categorical data type itself."""
     if isinstance(learner, HistGradientBoostingClassifier):
         from_dtype = isinstance(learner.categorical_features, str) and learner.categorical_features == "from_dtype"
         return from_dtype and n_categories <= learner.max_bins
@@ -272,7 +257,6 @@ def takes_categories(learner: Any, n_categories: int) -> bool:
 
 
 def has_gaps(own: Any) -> bool:
-    """Return whether any value is missing."""
     if isinstance(own, np.ndarray):
         floats = _as_floats(own)
         return floats is not None and floats.dtype.kind == "f" and bool(np.isnan(floats).any())

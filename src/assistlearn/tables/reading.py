@@ -41,19 +41,9 @@ _PIECE = 100_000
 def read_table(description: TableDescription, *, schema: Schema | None = None) -> Table:
     """Read an agent's table: the columns it needs, and no others. Return all rows, checked.
 
-    Parameters
-    ----------
-    description : TableDescription
-        What the agent's file says of the table.
-    schema : Schema, optional
-        The schema of the training table, to read rows for prediction. Features are found by their names, and get the
-        order and types of training; anything else is an error. Labels are read if there are any, weights and persons
-        never. By default the agent's file chooses the features, and their kinds are found from the table.
-
-    Raises
-    ------
-    TableError, ColumnsError, IdsError
-        The first thing that is wrong; its ``others`` are all else that was found.
+    With the ``schema`` of the training table, rows are read for prediction. Features are found by their names, and get
+    the order and types of training; anything else is an error. Labels are read if there are any, weights and persons
+    never. The first thing that is wrong is raised; its ``others`` are all else that was found.
     """
     problems = Problems()
     features: Sequence[str] = []
@@ -93,7 +83,7 @@ def read_table(description: TableDescription, *, schema: Schema | None = None) -
 
 @contextmanager
 def open_source(description: TableDescription) -> Iterator[Source]:
-    """Yield the source of an agent's table; a missing file is an error. Temporary copies are removed afterwards."""
+    """Open the source; temporary copies are removed afterwards."""
     table = description.table
     with ExitStack() as stack:
         match table:
@@ -182,8 +172,6 @@ def _check_size(frame: pl.DataFrame, description: TableDescription) -> None:
 
 
 class _Reading:
-    """Turns what an engine has read into a table, and refuses what cannot be one."""
-
     def __init__(
         self,
         description: TableDescription,
@@ -206,7 +194,6 @@ class _Reading:
         self._read = dict(zip(names, read, strict=True))
 
     def table(self, schema: Schema | None, label: str | None, weight: str | None, person: str | None) -> Table:
-        """Return the table, or raise the first error of all its columns with the others."""
         problems = self._problems
         ids = labels = weights = persons = None
         if not self._notation.is_usual:
@@ -245,7 +232,7 @@ class _Reading:
         return Table(self._name, ids, made, schema, digest, labels, left_out, weights, persons, repeated=repeated)
 
     def _read_notation(self, schema: Schema | None, as_they_are: Sequence[str | None]) -> None:
-        """Read dates and numbers in text as the file says they are written; not labels, persons and codes."""
+        """Read dates and numbers in text; labels, persons and codes stay as they are."""
         before = {} if schema is None else {column.name: column.kind for column in schema.columns}
         as_read, self._read = self._read, {}
         for name, values in as_read.items():
@@ -267,7 +254,6 @@ class _Reading:
             yield once
 
     def _once(self, values: pl.Series | None) -> pl.Series | None:
-        """Return the values of the rows that are taken, where some repeat an id."""
         return values if values is None or self._taken is None else values.filter(self._taken)
 
     def _ids(self) -> pl.Series | None:

@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 
 class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A feature column: its name, its kind, and whether 32 bits hold its numbers exactly."""
+    """With ``narrow``, 32 bits hold all numbers exactly."""
 
     name: str
     kind: Kind
@@ -46,12 +46,6 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     It is kept with the models, so that later rows are read in the same way. Where there are labels alone, it has no
     columns.
-
-    >>> schema = Schema((Column("age", Kind.NUMBER), Column("town", Kind.CATEGORY)))
-    >>> schema.numbers, schema.categories
-    (['age'], ['town'])
-    >>> Schema.from_dict(schema.to_dict()) == schema
-    True
     """
 
     columns: tuple[Column, ...]
@@ -83,7 +77,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def from_dict(cls, values: object, file: Path | None = None) -> Schema:
-        """Return the schema that :meth:`to_dict` wrote. Anything else is a ``RunError`` that names the ``file``."""
+        """Raise ``RunError`` for anything else than :meth:`to_dict` wrote."""
         try:
             return msgspec.convert(values, cls)
         except msgspec.ValidationError as error:
@@ -151,20 +145,12 @@ def _check_learner(features: Sequence[str], names: Sequence[str], description: T
 
 
 def is_index(name: str) -> bool:
-    """Return whether a column has the name that pandas gives to the index of a data frame.
-
-    >>> is_index("__index_level_0__"), is_index("Unnamed: 0"), is_index("age")
-    (True, True, False)
-    """
+    """Return whether a column has the name that pandas gives to the index of a data frame."""
     return re.fullmatch(r"__index_level_\d+__|Unnamed: \d+", name) is not None
 
 
 def match_columns(wanted: Sequence[str], names: Sequence[str], description: TableDescription, *keys: str) -> list[str]:
-    """Return the columns that match any of these names and patterns, in the order of ``names``.
-
-    A name or pattern that matches no column is an error: a misspelt name in ``exclude`` would otherwise leave a column
-    in.
-    """
+    """Refuse a name that matches no column: a misspelt one in ``exclude`` would otherwise leave a column in."""
     found: set[str] = set()
     problems = Problems()
     for each in wanted:
@@ -183,11 +169,6 @@ def match_columns(wanted: Sequence[str], names: Sequence[str], description: Tabl
 
 
 def columns_called(each: str, names: Sequence[str]) -> list[str]:
-    """Return the columns that match a name or a pattern; an empty list where none does.
-
-    >>> columns_called("x1*", ["x0", "x1", "x10"])
-    ['x1', 'x10']
-    """
     return [each] if each in names else [name for name in names if _is_pattern(each) and fnmatchcase(name, each)]
 
 
@@ -223,7 +204,6 @@ def _require_column(wanted: str, names: Sequence[str], description: TableDescrip
 
 
 def _reserved(description: TableDescription) -> list[tuple[str, str]]:
-    """Return the columns that cannot be features, each as a pair: the key that names it, and its name."""
     ids = description.id
     person = None if description.person in ids else description.person  # it may be a part of the id
     named = [("label", description.label), ("weight", description.weight), ("person", person)]

@@ -29,7 +29,7 @@ PER_BYTE = 3
 """Bytes of memory that reading takes for each byte of a table, about: text, columns, and what is made of them."""
 
 PER_VALUE = 16
-"""Bytes of memory that reading takes for each value at least."""
+"""At least, for each value."""
 
 DATE_FORM = (
     r"(?P<first>dd|mm|yyyy)(?P<sign>[./ -]?)(?P<second>(?!(?P=first))(?:dd|mm|yyyy))(?P=sign)"
@@ -87,29 +87,14 @@ class TableQuery:
 
 
 class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which columns are features: names, or patterns with ``*``, ``?`` and ``[...]``.
-
-    Attributes
-    ----------
-    include : tuple of str or None
-        None: all columns but the ids, the label, the weight and the person. Empty: no column, for an initiator with
-        labels alone.
-    exclude : tuple of str
-        Columns to remove from those included.
-    """
+    """Names, or patterns with ``*``, ``?`` and ``[...]``; by default all columns that have no other role."""
 
     include: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
 
 
 class ReadingLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The table ``[reading]`` of an agent's file. A small file can be a large table, so it is looked at before reading.
-
-    >>> ReadingLimits(max_memory=100).memory_needed(n_bytes=50_000_000, n_values=0)
-    150000000
-    >>> ReadingLimits().memory_needed(n_bytes=2, n_values=1_000_000)
-    16000000
-    """
+    """The table ``[reading]``. A small file can be a large table, so it is looked at before reading."""
 
     max_rows: Count = 20_000_000
     max_columns: Count = 10_000  # also those that are not used
@@ -117,7 +102,6 @@ class ReadingLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_memory: Count = 4_000  # megabytes that reading may take, about
 
     def memory_needed(self, n_bytes: int, n_values: int) -> int:
-        """About how many bytes of memory a table takes while it is read."""
         return max(PER_BYTE * n_bytes, PER_VALUE * n_values)
 
     def check(self, name: str, n_rows: int | None = None, n_columns: int | None = None) -> None:
@@ -132,7 +116,6 @@ class ReadingLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             self.refuse(name, "max_memory", f"so much in it that reading takes about {needed / 1e6:,.0f} megabytes")
 
     def refuse(self, name: str, key: str, found: str) -> NoReturn:
-        """Raise ``TableError`` for something that is too large, with the key that limits it."""
         raise TableError(
             f"{name} is not read: it has {found}, and {key} allows {getattr(self, key):,}. If the table is right, "
             f"raise {key} under [reading] in the agent's file."
@@ -242,7 +225,6 @@ _INSIDE_IPV6 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::
 
 
 def check_table_url(url: str, local_server: bool = False) -> None:
-    """Raise ``WrongKeyError`` if a table cannot be read from a URL, or if the URL holds a secret."""
     parts = _parts(url, "table", (*STORES, *WEB))
     if parts.scheme in WEB and not local_server and is_own_host(parts.hostname or ""):
         raise WrongKeyError("table", refusal_of_own_host(f"the server of {shown(url)!r}"))
@@ -264,7 +246,6 @@ def check_table_url(url: str, local_server: bool = False) -> None:
 
 
 def check_database_url(url: str) -> None:
-    """Raise ``WrongKeyError`` if a URL is not that of a known kind of database, or if it holds a secret."""
     _parts(url, "database", DATABASES)
 
 
@@ -280,7 +261,6 @@ def check_path(key: str, text: str) -> None:
 
 
 def is_url(text: str) -> bool:
-    """Return whether the place of a table is a URL and not a path."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) is not None
 
 
@@ -309,11 +289,7 @@ def without_secrets(text: str) -> str:
 
 
 def is_own_host(host: str) -> bool:
-    """Return whether a name or an address is one of this machine's own, as far as its text says.
-
-    >>> [is_own_host(each) for each in ("localhost", "[::1]", "metadata.google.internal", "lab.example")]
-    [True, True, True, False]
-    """
+    """Return whether a name or an address is one of this machine's own, as far as its text says."""
     plain = unquote(host).strip("[]").rstrip(".").lower()
     named = plain == "localhost" or plain.endswith((".localhost", ".localdomain", "metadata.google.internal"))
     return named or is_own_address(plain)
@@ -354,7 +330,6 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def refusal_of_own_host(what: str) -> str:
-    """Return why a table is not fetched from such a host, and what to do."""
     return (
         f"{what} is on this machine or its provider's own network, whose services answer everybody who asks from here. "
         "If the table is really there, say so in the agent's file: local_server = true"

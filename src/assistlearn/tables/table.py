@@ -24,13 +24,13 @@ Distributions: TypeAlias = Mapping[str, Mapping[str, Any]]
 """For each column, by its name: ``rows`` looked at, share ``missing``, and ``quantiles`` or ``values`` with shares."""
 
 MOST_THREADS = 4
-"""The most threads. More of them would only wait for memory."""
+"""More threads would only wait for memory."""
 
 _PIECE = 20_000
 """How many rows of text are joined at a time. All rows would not fit into the processor's cache."""
 
 MOST_ROWS = 10_000
-"""At most this many rows are looked at, evenly spaced."""
+"""At most so many rows are looked at, evenly spaced."""
 
 LEAST_ROWS = 20
 """Fewer rows say nothing about a distribution."""
@@ -74,7 +74,7 @@ class Table:
     repeated: int = 0
 
     def groups(self) -> Groups | None:
-        """Return a number for whom each row is about; None where no two rows are about the same person."""
+        """Return a number for whom each row is about; None where no two are about the same person."""
         if self.persons is None:
             return None
         number: dict[str, int] = {}
@@ -87,7 +87,7 @@ class Table:
         return len(self.ids)
 
     def says_something(self) -> NDArray[np.bool_] | None:
-        """Return which rows have a value in any feature; None where all have, or where there are no features."""
+        """Return which rows have a value in any feature; None where all have."""
         if not self.features.width:
             return None
         known = self.features.select(pl.any_horizontal(pl.all().is_not_null())).to_series().to_numpy()
@@ -99,10 +99,6 @@ def fingerprint(columns: Iterable[pl.Series]) -> str:
 
     It depends on nothing else, neither on the file's format nor on how the engine stores a column, so that a changed
     table is noticed. It stays with the agent.
-
-    >>> a = pl.Series("x", [1.0, None])
-    >>> fingerprint([a]) == fingerprint([pl.Series("x", [1.0, 0.0])])
-    False
     """
     digest = hashlib.sha256()
     for parts in in_threads(lambda column: [*_parts(column)], columns):
@@ -141,11 +137,8 @@ def _bytes(numbers: pl.Series) -> list[memoryview]:
 def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Yield the result of each item, in order: Polars and ``hashlib`` release Python's lock.
 
-    Work begins on later items before their results are asked for, but only on as many as there are threads. Errors are
-    raised in the order of the items: the first error is the one that a plain loop would raise.
-
-    >>> list(in_threads(abs, [-1, 2, -3]))
-    [1, 2, 3]
+    Work begins on later items before their results are asked for, but only on as many as there are threads. The first
+    error is the one that a plain loop would raise.
     """
     n_threads = min(MOST_THREADS, os.cpu_count() or 1)
     with ThreadPoolExecutor(n_threads, thread_name_prefix="column") as pool:
@@ -163,11 +156,7 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterato
 
 
 def distributions(features: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return roughly how the columns of a table are distributed, as plain values: enough to notice another unit.
-
-    >>> distributions(pl.DataFrame({"age": [20.0, 30.0, 40.0, None], "town": ["A", "A", "B", "B"]}))["age"]
-    {'rows': 4, 'missing': 0.25, 'quantiles': [20.0, 20.0, 30.0, 40.0, 40.0]}
-    """
+    """Return roughly how the columns of a table are distributed, as plain values: enough to notice another unit."""
     rows = features.gather_every(max(-(-len(features) // MOST_ROWS), 1))
     return {column.name: _distribution(column) for column in rows.iter_columns()}
 

@@ -222,7 +222,6 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return X
 
     def _settings(self) -> PreprocessingSettings:
-        """Return the settings by which columns are read; raise ``SettingsError`` for a parameter that cannot be."""
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise SettingsError(f"{name}={getattr(self, name)!r} must be one of {', '.join(map(repr, choices))}.")
@@ -261,7 +260,6 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _names_out(fitted: Any, names: NDArray[np.object_]) -> Sequence[str]:
-    """Return the names of the columns that a branch of the transformer makes of columns with these names."""
     if hasattr(fitted, "named_steps"):
         fitted = fitted.named_steps.get("impute", "passthrough")  # scaling changes no name
     if isinstance(fitted, str) or not hasattr(fitted, "get_feature_names_out"):

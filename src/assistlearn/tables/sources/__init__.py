@@ -13,17 +13,11 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """A place with a table: it can name the columns, and read some of them."""
-
     from_text: bool
     """Whether text may be numbers, booleans or dates, as in a CSV file."""
 
     def names(self) -> list[str]: ...
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
-        """Return these columns.
-
-        Those in ``text`` stay text if they come from a CSV or SQLite file. Any other column of such a file becomes
-        numbers, if all its values are numbers.
-        """
+        """Of a CSV or SQLite file, those not in ``text`` become numbers if all their values are."""
         ...

@@ -28,10 +28,10 @@ SAMPLED_ROWS = 10_000
 """How many rows of a CSV file show the types of its columns. If a later value does not fit, the file is read again."""
 
 PIECE = 1 << 20
-"""Bytes of a file that are looked at together."""
+"""Bytes that are looked at together."""
 
 LONG_NAME = 1_000
-"""Bytes of a column's name, which most are shorter than."""
+"""Bytes; most names are shorter."""
 
 _BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -62,7 +62,6 @@ class CsvSource:
         return list(self._sampled)
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
-        """Return these columns, as numbers where possible and as text elsewhere."""
         numbers = [name for name in columns if name not in text and self._sampled[name].is_numeric()]
         last = list(self._sampled)[-1]
         with _named_errors(self):
@@ -114,7 +113,6 @@ class CsvSource:
 
 
 def _without_words(frame: pl.DataFrame, words: Sequence[str]) -> pl.DataFrame:
-    """Return the frame with null for every text that is a word for a missing value."""
     for name in [name for name, dtype in frame.schema.items() if dtype == pl.String]:
         gone = frame[name].is_in(words)
         if gone.any():
@@ -123,7 +121,6 @@ def _without_words(frame: pl.DataFrame, words: Sequence[str]) -> pl.DataFrame:
 
 
 def _is_number(word: str) -> bool:
-    """Return whether a word would be read as a number that is not missing."""
     try:
         return not math.isnan(float(word))
     except ValueError:
@@ -132,7 +129,6 @@ def _is_number(word: str) -> bool:
 
 @contextmanager
 def _named_errors(table: CsvSource) -> Iterator[None]:
-    """Turn the errors of Polars into errors that name the file."""
     try:
         yield
     except pl.exceptions.NoDataError:
@@ -170,10 +166,7 @@ def _check_header(names: list[str], table: CsvSource) -> None:
 
 
 def refuse_large(table: CsvSource, limits: ReadingLimits) -> None:
-    """Raise ``TableError`` if a file has more rows, columns or bytes than its owner allows; it is unpacked in pieces.
-
-    A line is at most as long as all its values together. How long each value is, is looked at after reading.
-    """
+    """Unpack the file in pieces: a line is at most as long as all its values together."""
     name = str(table)
     with _unpacked(table) as file:
         n_columns = file.readline(limits.max_columns * LONG_NAME).count(table.separator.encode()) + 1
@@ -193,7 +186,7 @@ def refuse_large(table: CsvSource, limits: ReadingLimits) -> None:
 
 
 def refuse_encoding(table: CsvSource) -> None:
-    """Raise ``TableError`` if a file is not UTF-8, with the line and the probable encoding; or if lines end in CR."""
+    """Refuse what is not UTF-8, and lines that end in CR."""
     with _opened(table) as file:
         start = file.read(4)
         if start.startswith(_BOMS) or b"\x00" in start:
@@ -248,7 +241,6 @@ def _refuse_first(reader: Any, table: CsvSource, n_columns: int) -> None:
 
 @contextmanager
 def _unpacked(table: CsvSource) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """Open a file; where it cannot be unpacked, say so."""
     try:
         with _opened(table) as file:
             yield file

@@ -29,7 +29,7 @@ ROWS = 50_000
 """Rows that are held as Python objects at a time."""
 
 LOCKED = 10.0
-"""Seconds to wait while another process writes to the database."""
+"""Seconds to wait while another process writes."""
 
 ENGINE = 5
 """What share of the memory the engine may take: one in so many. The rest is for its answer."""
@@ -42,7 +42,6 @@ SORTING = "64MB"
 
 
 def is_sqlite(path: Path) -> bool:
-    """Return whether a file is a SQLite database: its first bytes say so."""
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
@@ -116,7 +115,6 @@ class SqliteSource:
 
 
 def _joined(name: str, pieces: list[pl.Series], as_text: bool) -> pl.Series:
-    """Return a column from its pieces: as text where any piece is text."""
     types = {piece.dtype for piece in pieces} - {pl.Null}
     if as_text or pl.String in types:
         return pl.concat([piece.cast(pl.String) for piece in pieces]).rename(name)
@@ -125,7 +123,6 @@ def _joined(name: str, pieces: list[pl.Series], as_text: bool) -> pl.Series:
 
 
 def quoted(name: str) -> str:
-    """Return a column's name in double quotes, so that SQL accepts any character in it."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -192,7 +189,6 @@ class DuckdbSource:
 
 
 _QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?P<text>(?:[^']|'')*)'|["](?P<name>(?:[^"]|"")*)["]""", re.DOTALL)
-"""A comment, a text, or a name in quotes."""
 
 
 def files_named(query: str, folder: Path) -> list[str]:
@@ -308,7 +304,7 @@ class PostgresSource:
 
 
 def _as_types(cursor: Any) -> list[tuple[str, str]]:
-    """Return each column and PostgreSQL's name of its type. Every enumeration is called ``enum``."""
+    """Return PostgreSQL's name of each column's type; every enumeration is called ``enum``."""
     fields = list(cursor.fetch_record_batch().schema)
     types = [(field.metadata or {}).get(b"POSTGRESQL:type", b"").decode() for field in fields]
     others = sorted({kind for kind in types if kind not in (*_AS_THEY_ARE, *_CAST, *_ADVICE)})
@@ -320,7 +316,6 @@ def _as_types(cursor: Any) -> list[tuple[str, str]]:
 
 
 def _with_limit(url: str) -> str:
-    """Return the URL with a limit for connecting, where its owner has set none."""
     parts = urlsplit(url)
     if "PGCONNECT_TIMEOUT" in os.environ or "connect_timeout" in dict(parse_qsl(parts.query)):
         return url
@@ -402,7 +397,6 @@ def about_types(kinds: Sequence[str]) -> str:
 
 
 def refuse_infinite_dates(frame: pl.DataFrame, place: str) -> None:
-    """Raise ``TableError`` if a date is infinite, or not in the years 1 to 9999."""
     for column in frame.iter_columns():
         if column.dtype == pl.Date:
             days = column.cast(pl.Int32)
@@ -444,7 +438,6 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
 
 
 def in_words(error: Exception, database: str, place: str) -> TableError:
-    """Return our own error for one of the driver: what is wrong with the server, or with the query."""
     message = str(error)
     for sign, what, remedy in _SIGNS:
         if re.search(sign, message):

@@ -101,7 +101,7 @@ class ParquetSource:
             return read_footer(opened)
 
     def _check_memory(self, columns: Sequence[str]) -> None:
-        """Refuse columns that unpack to more than is allowed. In a store, only the footer is asked."""
+        """Refuse columns that unpack to too much. In a store, only the footer is asked."""
         n_bytes = n_values = 0
         for file, footer in zip(self._files, self._footers, strict=True):
             with self._looked_at(file), self._opened(file.place) as opened:
@@ -129,7 +129,6 @@ class ParquetSource:
         )
 
     def _partitions(self, columns: Mapping[str, Any]) -> list[str]:
-        """Return the columns that only the names of folders give."""
         return [name for name in self._files[0].partition if name not in columns]
 
     def _scan(self, files: Sequence[ParquetFile]) -> pl.LazyFrame:
@@ -138,7 +137,6 @@ class ParquetSource:
 
     @contextmanager
     def _readable(self, file: ParquetFile | None = None) -> Iterator[None]:
-        """Turn the engine's complaints into errors that name the file."""
         try:
             yield
         except (pl.exceptions.PolarsError, OSError) as error:
@@ -170,11 +168,7 @@ def _refuse_other_columns(file: ParquetFile, found: pl.Schema, first: ParquetFil
 
 
 def _typed(values: Sequence[str | None], name: str) -> pl.Series:
-    """Return values from the names of folders as whole numbers, dates or text: the first type that fits all.
-
-    >>> _typed(["2020", None], "year").to_list(), _typed(["07", "x"], "code").to_list()
-    ([2020, None], ['07', 'x'])
-    """
+    """Return values from the names of folders as whole numbers, dates or text: the first type that fits all."""
     text = pl.Series(name, values, dtype=pl.String)
     for read in (text.cast(pl.Int64, strict=False), text.str.to_date("%Y-%m-%d", strict=False)):
         if read.null_count() == text.null_count():
@@ -198,9 +192,6 @@ def table_files(paths: Iterable[str]) -> list[str]:
 
     Files in folders below belong to it, too. Files and folders whose names begin with ``_`` or ``.`` are for the
     program that wrote them, and are left out.
-
-    >>> table_files(["b.parquet", "year=2020/a.parquet", "_SUCCESS", "_old/c.parquet", ".b.parquet", "notes.txt"])
-    ['b.parquet', 'year=2020/a.parquet']
     """
     return sorted(
         path
@@ -210,11 +201,7 @@ def table_files(paths: Iterable[str]) -> list[str]:
 
 
 def partition_of(path: str) -> dict[str, str | None]:
-    """Return the columns and values that the names of a file's folders give.
-
-    >>> partition_of("year=2020/town=K%C3%B6ln/a.parquet")
-    {'year': '2020', 'town': 'Köln'}
-    """
+    """Return the columns and values that the names of a file's folders give."""
     pairs = [part.partition("=") for part in path.split("/")[:-1]]
     return {unquote(name): None if value == NOTHING else unquote(value) for name, sign, value in pairs if sign and name}
 
@@ -227,7 +214,7 @@ def partition_of(path: str) -> dict[str, str | None]:
 
 
 class FooterError(ValueError):
-    """What is wrong with a Parquet file, in words that follow its name."""
+    """Words that follow the file's name."""
 
 
 @dataclass(frozen=True)
@@ -242,7 +229,7 @@ class Footer:
 
 
 def read_footer(file: BinaryIO) -> Footer:
-    """Return what a Parquet file says of itself. One that is none, damaged or nested too deep is a ``FooterError``."""
+    """Raise ``FooterError`` for a file that is none, damaged or nested too deep."""
     with _damaged("its footer is damaged"):
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 8, 0))
@@ -332,7 +319,6 @@ def _head(file: BinaryIO, place: int) -> tuple[dict[int, Any], int]:
 
 
 def _of_page(head: dict[int, Any]) -> tuple[int, int]:
-    """Return how many bytes a page unpacks to, and how many values it has."""
     data = head.get(5) or head.get(8) or {}
     if data.get(2 if 5 in head else 4) == DELTA_BYTE_ARRAY:
         raise FooterError("it has texts in the encoding DELTA_BYTE_ARRAY, whose size nobody can know before")

@@ -60,7 +60,6 @@ free; smaller ones would stay with the process while the table is read."""
 def remote_file(
     table: TableUrl, place: str, seconds: float, limits: ReadingLimits, local_server: bool
 ) -> Iterator[Path]:
-    """Copy a table from a web server or a store into a temporary file, which is removed after it has been read."""
     with TemporaryDirectory(prefix="assistlearn-") as folder:
         file = Path(folder, "table" + ending_of(table))
         with named_errors(table, place):
@@ -73,7 +72,7 @@ def remote_file(
 
 
 def refuse_page(file: Path, table: TableUrl, place: str) -> None:
-    """Raise ``TableError`` if a server sent a web page, as many do in place of an error."""
+    """Refuse a web page, which many servers send in place of an error."""
     with file.open("rb") as opened:
         start = opened.read(512).lstrip(b"\xef\xbb\xbf \r\n\t").lower()
     if start.startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
@@ -236,15 +235,13 @@ class ObjectParquetSource:
 
 @dataclass(frozen=True)
 class RemoteObject:
-    """One object, in the version that it has now: its key, its size, and the store's mark of the version."""
-
     key: str
     size: int
     version: str
 
 
 class RemoteObjects:
-    """The objects that a URL of a store names: one object, or all below a prefix that ends in ``/``."""
+    """One object, or all below a prefix that ends in ``/``."""
 
     def __init__(self, table: TableUrl) -> None:
         self._scheme = scheme_of(table.url)
@@ -268,7 +265,7 @@ class RemoteObjects:
         return [below[key] for key in table_files(below)]
 
     def fetch(self, file: Path, limits: ReadingLimits) -> None:
-        """Write the object into a file, piece by piece, all of one version."""
+        """Write the object into a file, all pieces of one version."""
         (wanted,) = self.look()
         limits.check_memory(self.url(self.key), wanted.size)
         with file.open("wb") as target, ThreadPool(AT_ONCE) as pool:  # its threads do not keep the program from ending
@@ -317,7 +314,7 @@ def _not_installed() -> MissingExtraError:
 
 
 def _profile() -> dict[str, Any]:
-    """Return the credentials of an AWS profile; nothing where the environment has a key, or there is no profile."""
+    """Return an AWS profile's credentials; nothing where the environment has a key."""
     named, home = os.environ.get("AWS_PROFILE"), Path("~/.aws").expanduser()
     if "AWS_ACCESS_KEY_ID" in os.environ or (named is None and not (home / "credentials").is_file()):
         return {}
@@ -371,7 +368,6 @@ _REMEDIES = {
 
 @contextmanager
 def named_errors(table: TableUrl, place: str) -> Iterator[None]:
-    """Turn what libraries say about a server into an error that names the agent's file, the URL and the remedy."""
     try:
         yield
     except AssistLearnError:
@@ -384,7 +380,6 @@ def named_errors(table: TableUrl, place: str) -> Iterator[None]:
 
 
 def trouble_with(error: BaseException, table: TableUrl, place: str) -> TableError | None:
-    """Return our own error for this one; None where it is not about a server."""
     message = f"{type(error).__name__}: {error} {getattr(error, 'reason', '')!r}"
     if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in message:
         message += " NoSuchKey"
