@@ -46,8 +46,6 @@ OF_AGREEMENT = 0.8
 
 @dataclass(frozen=True)
 class Changed:
-    """What has changed in the votes of a helper, the number of people by whom it was noticed, and why, in words."""
-
     helper: str
     n: int
     why: str
@@ -72,7 +70,6 @@ class _Figure:
 
 
 def kept(n_samples: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Return the positions of the training samples whose votes are kept: all, or :data:`MOST` drawn at random."""
     if n_samples <= MOST:
         return np.arange(n_samples)
     return np.sort(np.random.RandomState([seed, 7]).permutation(n_samples)[:MOST])
@@ -127,14 +124,12 @@ def changed(
 
 
 def _most(agreement: bool, figures: Sequence[_Figure], rate: float) -> float:
-    """Return by how many standard errors a figure of this kind may be too small."""
     share = rate * (OF_AGREEMENT if agreement else 1.0 - OF_AGREEMENT)
     count = sum(each.sides for each in figures if each.agreement == agreement)
     return NormalDist().inv_cdf(1.0 - share / max(count, 1))
 
 
 def _figures(name: str, present: Sequence[str], then: Mapping[str, Floats], now: Mapping[str, Floats]) -> list[_Figure]:
-    """Return a helper's figures; none where too few people are there to compare."""
     before, after = _spoken(then[name]), _spoken(now[name])
     if min(before.sum(), after.sum()) < LEAST:
         return []
@@ -155,7 +150,6 @@ def _figures(name: str, present: Sequence[str], then: Mapping[str, Floats], now:
 
 
 def _with_all(name: str, others: Sequence[str], then: Mapping[str, Floats], now: Mapping[str, Floats]) -> list[_Figure]:
-    """Return the agreement with all others together, about the people of whom all speak."""
     before, after = (
         np.asarray(np.array([_spoken(said[agent]) for agent in (name, *others)]).all(axis=0), dtype=bool)
         for said in (then, now)

@@ -19,7 +19,6 @@ CLIP = 0.01
 
 
 def greatest(loss: SampleLoss) -> float:
-    """Return the largest possible loss of a sample; the smallest is 0."""
     if loss not in get_args(SampleLoss):
         raise SettingsError(f"loss={loss!r} must be one of {list(get_args(SampleLoss))}.")
     return 1.0 if loss == "zero-one" else -math.log(CLIP)
@@ -40,21 +39,12 @@ class Terms:
         The smallest gain that is worth it. With the zero-one loss 0.02 is 2 points of accuracy.
     alpha : float
         The largest chance that any of the answers is wrong, however often you look.
-    loss : {"zero-one", "log"}
-        How answers are scored.
     block : int
         How many samples are opened at a time.
     train_size : float or int
         The share of the labelled samples that are trained on, at most 5,000; or their number.
     each_helper : bool
         Whether to go on until there is also an answer for each helper by itself.
-
-    Examples
-    --------
-    >>> Terms(at_least=2.0)
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.SettingsError: at_least=2.0 must lie between -1 and 1, like every difference in 'zero-one' loss.
     """
 
     at_least: float = 0.0
