@@ -126,9 +126,6 @@ def perfect_model_weight(n_samples: int, n_classes: int) -> float:
 
     The formula would give infinity. The model gets the weight of one that errs on half a sample's ignorance, a share of
     ``1 / (2 n)``, where ``n`` counts the samples with any ignorance at all.
-
-    >>> round(perfect_model_weight(500, 2), 3)
-    6.907
     """
     return math.log(max(2 * n_samples - 1, 2)) + math.log(n_classes - 1)
 

@@ -100,13 +100,7 @@ def weighted_by_class(labels: Codes, factor: Floats, sample_weight: Floats | Non
 
 
 def kept_share(epsilon: float, n_classes: int) -> float:
-    """Return the probability that a label is kept. Otherwise it is drawn evenly from all classes, its own included.
-
-    >>> share = kept_share(1.0, 3)
-    >>> right, wrong = share + (1 - share) / 3, (1 - share) / 3
-    >>> round(right, 3), round(math.log(right / wrong), 3)
-    (0.576, 1.0)
-    """
+    """Return the probability that a label is kept. Otherwise it is drawn evenly from all classes, its own included."""
     if math.isinf(epsilon):
         return 1.0
     excess = math.expm1(epsilon) if epsilon < 700.0 else math.inf
@@ -122,10 +116,6 @@ def draw(
     ``below`` were drawn earlier for a smaller one; None if there are none. The ``epsilons`` are that of ``above``
     (infinity for true labels), of the labels to draw, and of ``below`` (zero if None). ``uniform`` are random numbers
     between zero and one.
-
-    >>> true = np.array([0, 1, 2, 0, 1])
-    >>> draw(true, None, (math.inf, 1.0, 0.0), 3, np.array([0.1, 0.5, 0.9, 0.7, 0.95]))
-    array([0, 1, 2, 1, 2])
     """
     return picked(likely(above, below, epsilons, n_classes), uniform)
 

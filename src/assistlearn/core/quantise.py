@@ -65,14 +65,6 @@ class ScoreVectors(SoftReward):
     Levels count from the smallest probability, :data:`assistlearn.core.votes.LEAST`: this one and all smaller ones
     have the lowest level. So the many classes that a model has ruled out cost almost no bits in an entropy code. A row
     of equal levels says nothing. Where the agent abstains, all levels are zero.
-
-    >>> said = quantise_vectors(np.array([[4.6, 0.0, 0.0], [0.0, 2.3, 2.3]]), bits=4)
-    >>> said.levels
-    array([[ 7, -7, -7],
-           [-7,  0,  0]], dtype=int8)
-    >>> said.values().round(2)
-    array([[ 4.6 , -2.3 , -2.3 ],
-           [-2.3 ,  1.15,  1.15]])
     """
 
     def values(self) -> Floats:

@@ -51,15 +51,9 @@ class Contribution:
 class Verdict:
     """What an agent's model is worth in the present state.
 
-    Attributes
-    ----------
-    mean_reward : float
-        The share of the ignorance on which it is right.
-    perfect : bool
-        Whether it is right on every sample with any ignorance; its weight is then limited.
-    gain : float
-        How much it would lower the logarithm of the exponential loss (hard), or the mean loss of a sample (soft). The
-        greedy order compares gains.
+    The ``mean_reward`` is the share of the ignorance on which it is right. It is ``perfect`` if it is right on every
+    sample with any ignorance; its weight is then limited. Its ``gain``, which the greedy order compares, is how much it
+    would lower the logarithm of the exponential loss (hard), or the mean loss of a sample (soft).
     """
 
     model_weight: float
@@ -236,16 +230,12 @@ class SoftState:
     equal. A model gets a share of its best weight: ``shrinkage`` in the first round, ``later_shrinkage`` in later ones
     (None: the same). It is at most one, so that no turn raises the loss.
 
-    >>> from assistlearn.core.quantise import quantise, quantise_vectors
+    >>> from assistlearn.core.quantise import quantise
     >>> state = SoftState.start(4, n_classes=2, loss="exponential", shrinkage=1.0)
     >>> reward = quantise(np.array([1.0, 1.0, 1.0, -1.0]), bits=8)
     >>> verdict = state.judge(reward)
     >>> round(verdict.model_weight, 3), verdict.mean_reward
     (1.099, 0.75)
-    >>> state = SoftState.start(4, n_classes=3, loss="logistic", shrinkage=1.0)
-    >>> verdict = state.judge(quantise_vectors(np.array([[1.0, 0.0, 0.0]] * 3 + [[0.0, 1.0, 0.0]]), bits=8))
-    >>> round(verdict.model_weight, 3), verdict.mean_reward, round(verdict.gain, 3)
-    (1.792, 0.75, 0.363)
     """
 
     votes: Floats

@@ -16,14 +16,7 @@ from assistlearn.types import Codes, Floats, Said
 
 
 def add_vote(scores: Floats, codes: Codes, model_weight: float) -> None:
-    """Add a model's weighted vote to ``scores`` (n x K), in place. Scores of two classes stay exact negatives.
-
-    >>> scores = np.zeros((2, 3))
-    >>> add_vote(scores, np.array([0, 2]), 1.0)
-    >>> scores
-    array([[ 1. , -0.5, -0.5],
-           [-0.5, -0.5,  1. ]])
-    """
+    """Add a model's weighted vote to ``scores`` (n x K), in place. Scores of two classes stay exact negatives."""
     n_classes = scores.shape[1]
     rows = np.arange(len(codes))
     voted = scores[rows, codes] + model_weight

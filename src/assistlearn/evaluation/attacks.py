@@ -177,15 +177,7 @@ def _likely(model: Any, X: Floats) -> Floats:
 
 
 def said_of_classes(reward: Reward, codes: Codes, n_classes: int) -> Floats:
-    """Return what a reward says about each sample: with two classes one number (for the second), else one per class.
-
-    >>> said_of_classes(np.array([True, False]), np.array([1, 1]), 2)
-    array([[ 1.],
-           [-1.]])
-    >>> said_of_classes(np.array([True, False]), np.array([2, 2]), 3)
-    array([[0. , 0. , 1. ],
-           [0.5, 0.5, 0. ]])
-    """
+    """Return what a reward says about each sample: with two classes one number (for the second), else one per class."""
     if isinstance(reward, ScoreVectors):
         return in_order(reward.values(), codes)
     if n_classes == 2:
@@ -246,12 +238,6 @@ def attribute_inference(
     ``has`` is what the attacker has anyway (labels, columns of its own), and ``transcript`` what was released about
     each sample. It knows the values of a ``share`` of the samples. There is a repeat for each seed, which decides which
     samples it knows and which it is asked about.
-
-    >>> rng = np.random.default_rng(0)
-    >>> column, labels = rng.normal(size=1_000), rng.normal(size=(1_000, 1))
-    >>> found = attribute_inference(target_of(column), labels, column[:, np.newaxis], 0.1, [0, 1])
-    >>> found.auc > 0.99, round(abs(found.without - 0.5), 1)
-    (True, 0.0)
     """
     found = attribute_inferences(target, has, [transcript], share, seeds)
     return found[0] if found else None

@@ -87,16 +87,6 @@ def changed(
     The helper whose figures have changed most, all together, is named first. The others are then looked at again
     without it, since their agreement with it has changed, too. Where only two helpers vote and the initiator does not,
     their agreement does not tell which of them has changed. Then both are named.
-
-    >>> rng = np.random.default_rng(0)
-    >>> def said(n):
-    ...     truth = rng.choice([-1, 1], n)
-    ...     return {name: np.outer(0.5 * truth + rng.normal(size=n), [-1, 1]) for name in ("clinic", "lab", "scans")}
-    >>> then, now = said(500), said(200)
-    >>> [each.helper for each in changed(then, now, "clinic")]
-    []
-    >>> [each.helper for each in changed(then, now | {"lab": -now["lab"]}, "clinic")]
-    ['lab']
     """
     present = [name for name in now if name in then and _spoken(then[name]).any() and _spoken(now[name]).any()]
     helpers = [name for name in present if name != initiator]

@@ -298,14 +298,6 @@ class Weighing:
 
     The first question is about all helpers together and has half of alpha. The others are about each helper and share
     the other half. With a single helper there is one question, which gets all of alpha.
-
-    >>> weighing = Weighing(Terms(at_least=0.02), ["lab", "scans"])
-    >>> weighing.sets
-    [('lab', 'scans'), ('lab',), ('scans',)]
-    >>> alone, right, wrong = np.repeat([1.0, 0.0], [15, 35]), np.zeros(50), np.ones(50)
-    >>> weighing.hear(np.array([alone, right, right, wrong]))
-    >>> weighing.answered, [gain.answer for gain in weighing.gains()]
-    (True, ['yes', 'yes', 'no'])
     """
 
     def __init__(self, terms: Terms, helpers: Sequence[str]) -> None:

@@ -20,22 +20,12 @@ class Report:
     """How good a result is on samples that nothing was fitted to: with help and alone, side by side.
 
     Figures are None where they are not defined. The helpers' ``shares`` are None if there are too few samples to tell.
-
-    Attributes
-    ----------
-    models_alone : int
-        How many models the initiator had for *alone*: as many as all agents have together; 0 if it has no columns.
-    confusion : list of list of float
-        How often each true class (rows) was predicted as each class (columns), with help. Where samples have weights,
-        it is scaled so that it sums to the number of samples.
-    worse : list of str
-        Helpers that make the result worse, by more than chance explains.
-    left_out : list of str
-        Agents whose votes do not count: those that make the result worse, if the plan says so, and those whose answers
-        the hold-out samples contradict.
-    alone_by_labels : bool
-        Whether the initiator has labels and no features: alone it answers the most frequent class, with the shares of
-        the labels as probabilities.
+    For *alone* the initiator had ``models_alone``: as many as all agents have together; 0 if it has no columns. Where
+    ``alone_by_labels``, it has labels and no features: alone it answers the most frequent class, with the shares of the
+    labels as probabilities. The ``confusion`` says how often each true class (rows) was predicted as each class
+    (columns), with help. Where samples have weights, it is scaled so that it sums to the number of samples. Helpers are
+    ``worse`` if they make the result worse, by more than chance explains. The votes of those ``left_out`` do not count:
+    they make the result worse, if the plan says so, or the hold-out samples contradict their answers.
     """
 
     n_samples: int
@@ -255,14 +245,7 @@ class Findings:
 
 
 def findings(report: Mapping[str, Any] | None, metric: str) -> Findings:
-    """Return what a report says, given its fields as plain values; while a run is judged, some may be missing.
-
-    >>> figures = {"accuracy": 0.99, "log_loss": 0.2}, {"accuracy": 0.99, "log_loss": 0.5}
-    >>> between = {"accuracy": None, "log_loss": {"value": -0.3, "low": -0.4, "high": -0.2}}
-    >>> report = {"n_samples": 90, "assisted": figures[0], "alone": figures[1], "differences": between}
-    >>> findings(report, "accuracy").answer.verdict, findings(report, "log_loss").answer.verdict
-    ('undecided', 'yes')
-    """
+    """Return what a report says, given its fields as plain values; while a run is judged, some may be missing."""
     shared_in: SharedIn = "accuracy" if metric in ("accuracy", "balanced_accuracy") else "loss"
     if not report or report["assisted"].get("accuracy") is None:
         return Findings(metric, shared_in=shared_in)

@@ -201,17 +201,11 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Standpoint:
-    """What is known about the agent whose verdict is checked.
+    """What is known about the agent whose verdict is checked: the samples that it holds (None: all).
 
-    Attributes
-    ----------
-    held : ndarray of bool or None
-        The samples that the agent holds; None for all.
-    unsure : bool
-        Whether the agent may hold fewer samples, and nobody has said which. It is judged on the samples that it holds,
-        so only an upper limit of its model weight is known.
-    trusting : bool
-        Whether rewards are ``"auto"``: an agent then may cut its model weight, or judge a forest afresh.
+    If ``unsure``, it may hold fewer, and nobody has said which. It is judged on the samples that it holds, so only an
+    upper limit of its model weight is known. If ``trusting``, rewards are ``"auto"``: it then may cut its model weight,
+    or judge a forest afresh.
     """
 
     held: Bools | None = None
