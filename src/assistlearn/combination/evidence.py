@@ -86,9 +86,6 @@ def evidence(
     return Evidence(tuple(scores), initiator, stacked, codes, weights / weights.sum(), own)
 
 
-# How good a combination is for samples that it was not fitted to: folds, and losses with their errors.
-
-
 N_FOLDS = 3
 CLAIM_FOLDS = 10
 """Folds for what is claimed of the chosen candidate: with a third of the samples left out it would do worse than the

@@ -121,7 +121,6 @@ def draw(
 
 
 def likely(above: Codes, below: Codes | None, epsilons: tuple[float, float, float], n_classes: int) -> Floats:
-    """Return how likely each class is to be drawn (n x K); the arguments are those of :func:`draw`."""
     shares = [kept_share(epsilon, n_classes) for epsilon in epsilons]
     each = chances(above, shares[1] / shares[0], n_classes)
     if below is not None:

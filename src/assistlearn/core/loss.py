@@ -121,7 +121,6 @@ def best_weight(loss: Loss, log_start: Floats | None, votes: Floats, said: Float
 
 
 def initial_weights(log_start: Floats) -> Floats:
-    """Return the initial weights of the samples, the largest of them one."""
     out: Floats = np.exp(log_start - log_start.max())
     return out
 

@@ -67,7 +67,6 @@ class Verdict:
         return self.model_weight <= ig.NEGLIGIBLE
 
     def trusted(self, share: float) -> Verdict:
-        """Return the verdict if only a share of the model's advantage is trusted."""
         return self if share == 1.0 else replace(self, model_weight=share * self.model_weight, gain=share * self.gain)
 
 
@@ -273,7 +272,6 @@ class SoftState:
 
     @property
     def step(self) -> float:
-        """The share of its best weight that a model gets in this round."""
         later = self.shrinkage if self.later_shrinkage is None else self.later_shrinkage
         return self.shrinkage if self.round == 1 else later
 

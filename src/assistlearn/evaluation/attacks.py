@@ -104,7 +104,6 @@ FOLDS = 3
 LEAST_FOR_BOOSTING, MOST_FOR_FOREST = 150, 1_000
 """The fewest known samples for boosted trees, and the most for a forest: a forest is better with few."""
 LEAST_OF_A_KIND = 2
-"""With fewer known samples than this of either answer, nothing can be learned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +207,6 @@ MOST_KNOWN, MOST_ASKED = 3_000, 5_000
 """The most samples that an attack learns from, and the most that it is tried on: it takes minutes instead of hours."""
 
 SHARES = (0.01, 0.05, 0.3)
-"""The shares of the samples for which the attacker knows the column."""
 
 
 @dataclass(frozen=True)
@@ -293,7 +291,6 @@ def _repeat(
     known: NDArray[np.intp],
     asked: NDArray[np.intp],
 ) -> list[tuple[float, float]]:
-    """Return the area under the curve and the rank correlation without a transcript, and with each."""
     answers = target.positive[known]
     without = better_guess(None, has, known, answers, asked, seed)
     guesses = [without]

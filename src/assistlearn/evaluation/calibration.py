@@ -81,7 +81,6 @@ class ScoreCalibration:
 
 
 def _hold(behind: Floats, total: Floats) -> Floats:
-    """Keep the class with the most votes the likeliest, in place."""
     np.minimum(behind, -BEHIND, out=behind)
     behind[np.arange(len(total)), winners(total)] = 0.0
     return behind

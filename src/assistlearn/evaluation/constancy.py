@@ -38,7 +38,6 @@ the least share of the spread that they have in training. Models of folds are su
 and lean to other classes; they hardly agree with others otherwise than it does."""
 
 TINY = 1e-9
-"""A spread that is none."""
 
 OF_AGREEMENT = 0.8
 """The share of the rate that agreements have. The other figures have the rest: they find votes that are all alike."""

@@ -312,7 +312,6 @@ def _confusion(report: Mapping[str, Any]) -> Confusion | None:
 def in_the_result(
     agent: str, contributions: Iterable[Mapping[str, Any]], left_out: Sequence[str]
 ) -> tuple[int, float, float | None]:
-    """Return how many models of an agent the result has, the sum of their weights, and the best in training."""
     own = [each for each in contributions if each["agent"] == agent and agent not in left_out]
     best = max((each["accuracy"] for each in own), default=None)
     return len(own), sum(each["model_weight"] for each in own), best

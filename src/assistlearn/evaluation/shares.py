@@ -456,7 +456,6 @@ def _sums(parts: Sequence[Floats], block: slice) -> Floats:
 
 
 def _other_classes(codes: Codes, n_classes: int) -> NDArray[np.intp]:
-    """Return the classes but the true one, in order: (K - 1) x samples."""
     places = np.arange(n_classes - 1)[:, np.newaxis]
     others: NDArray[np.intp] = places + (places >= codes)
     return others

@@ -12,7 +12,6 @@ from assistlearn.errors import SettingsError
 SampleLoss: TypeAlias = Literal["zero-one", "log"]
 
 LOSS_WORDS = {"zero-one": "error rate", "log": "log loss"}
-"""The names of the losses in texts."""
 
 CLIP = 0.01
 """A smaller probability of the true class counts as this one, because bets need a bounded loss."""

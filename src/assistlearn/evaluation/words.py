@@ -25,7 +25,6 @@ VERDICTS = {
 }
 
 SHARES = ("accuracy", "balanced accuracy", "error rate")
-"""Figures that people read as percentages."""
 
 COMBINATIONS = {
     "sum": "they are added up",
@@ -44,7 +43,6 @@ MOST_FREQUENT, LABEL_SHARES = "the most frequent class", "the shares of the labe
 
 
 def combination_in_words(kind: str, label_only: bool = False) -> str:
-    """Return what a combination is; an initiator with labels alone has no scores and no columns of its own."""
     if not label_only:
         return COMBINATIONS.get(kind, kind)
     if kind in ("alone", "linear alone", "offset alone"):
@@ -54,7 +52,6 @@ def combination_in_words(kind: str, label_only: bool = False) -> str:
 
 
 def compared_in_words(label_only: bool) -> str:
-    """Return the caption of a table of metrics, which says what it compares."""
     alone = f": {MOST_FREQUENT}, by {LABEL_SHARES}" if label_only else " with as many models"
     return f"With help, and the initiator alone{alone}"
 

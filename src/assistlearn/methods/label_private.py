@@ -15,7 +15,6 @@ from assistlearn.methods.soft import Soft
 from assistlearn.types import Bools, Codes, Said
 
 BITS = 4
-"""The bits of a score where the plan leaves them open."""
 
 LARGE = 3.0
 """If epsilon is larger than this, labels are hardly protected."""

@@ -192,7 +192,7 @@ def spread(values: NDArray[Any], held: Bools | None, otherwise: Any) -> NDArray[
     return out
 
 
-# Check that a verdict follows from the reward that came with it. Everybody who has the state can compute that.
+# Everybody who has the state can check that a verdict follows from the reward that came with it.
 
 
 TOLERANCE = 1e-6
