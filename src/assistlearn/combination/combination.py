@@ -20,15 +20,7 @@ from assistlearn.types import Floats
 
 @dataclass(frozen=True)
 class OwnColumns:
-    """Which of the initiator's columns are numbers: trees look at these beside the agents' scores.
-
-    >>> table = np.array([[1.0, np.nan], [2.0, 5.0]])
-    >>> OwnColumns.found_in(table)
-    OwnColumns(positions=(0, 1))
-    >>> OwnColumns((1,)).numbers(table)
-    array([[nan],
-           [ 5.]])
-    """
+    """Which of the initiator's columns are numbers: trees look at these beside the agents' scores."""
 
     positions: tuple[int, ...]
 
@@ -38,7 +30,6 @@ class OwnColumns:
         return cls(tuple(place for place, column in enumerate(_columns(table)) if _is_number(column)))
 
     def numbers(self, table: Any) -> Floats:
-        """Return these columns of a table as numbers, NaN where one is missing."""
         out = np.empty((table.shape[0], len(self.positions)))
         columns = (column for place, column in enumerate(_columns(table)) if place in self.positions)
         for place, column in enumerate(columns):
@@ -88,16 +79,10 @@ class Combination:
         Why trees were not tried; empty where they were, or where nobody asked for them.
     agents : tuple of str
         All agents that gave scores, also those that it does not listen to.
-    initiator : str
-        The agent that the combination belongs to.
-    n_classes : int
-        The number of classes.
     model : Linear or TreeCombination
         The model for samples that all agents speak about.
-    absences : tuple of Linear
-        The models for samples where some agents are missing or abstain, each for one set of agents.
-    otherwise : Linear
-        The model for any other set of agents.
+    absences, otherwise : tuple of Linear, Linear
+        The models for samples where some agents are missing or abstain: each for one set, and one for any other set.
     trees_otherwise : TreeCombination or None
         Where the model is boosted: the trees that replace ``absences`` and ``otherwise`` if the initiator is there.
     own_trees : OwnTrees or None
@@ -121,18 +106,9 @@ class Combination:
     def decide(self, scores: Mapping[str, Floats], own: Floats | None = None) -> dict[str, Floats]:
         """Return each agent's share of the decision; the shares sum to the decision, and every row of them to zero.
 
-        Parameters
-        ----------
-        scores : mapping of agent to array of shape (n, K)
-            Each agent's model weights times its votes, summed over its kept models. An agent may be missing. A row of
-            zeros means that the agent abstains: it has no share there.
-        own : array of shape (n, p), optional
-            The initiator's own columns, where it has learned from them.
-
-        Notes
-        -----
-        A bias comes from no agent's scores. It is in the initiator's share, or in the first agent's where that is
-        missing.
+        ``scores`` are each agent's model weights times its votes, summed over its kept models, ``n x K``. An agent may
+        be missing. A row of zeros means that the agent abstains: it has no share there. A bias comes from no agent's
+        scores. It is in the initiator's share, or in the first agent's where that is missing.
         """
         n = self._check(scores)
         own = self._own(own, n) if self.initiator in scores else None
@@ -190,7 +166,6 @@ class Combination:
         return n
 
     def _own(self, own: Floats | None, n: int) -> Floats:
-        """Return the initiator's own columns, as many as the trees were grown with; none where there are no trees."""
         trees = self.own_trees if isinstance(self.model, Linear) else self.model
         if trees is None:
             return np.empty((n, 0))

@@ -17,15 +17,9 @@ from assistlearn.types import Codes, Floats
 class Evidence:
     """The agents' honest scores of some samples and the true classes, from which the initiator learns.
 
-    Attributes
-    ----------
-    scores : array of shape (number of agents, n, K)
-        Each agent's model weights times its honest votes, summed over its kept models. Every row sums to zero over the
-        classes; a row of zeros is an agent that abstains.
-    weights : array of shape (n,)
-        The weights of the samples; they sum to one.
-    own : array of shape (n, p)
-        The initiator's own columns, as numbers; NaN where one is missing.
+    ``scores`` (agents x n x K) are each agent's model weights times its honest votes, summed over its kept models.
+    Every row sums to zero over the classes; a row of zeros is an agent that abstains. The weights of the samples sum to
+    one. The initiator's ``own`` columns are numbers, NaN where one is missing.
     """
 
     agents: tuple[str, ...]
@@ -46,7 +40,6 @@ class Evidence:
         return said or (self.initiator,)
 
     def rows(self, chosen: np.ndarray) -> Evidence:
-        """Return the evidence of some samples, given by a mask or by their positions."""
         weights = self.weights[chosen]
         return Evidence(
             self.agents,
@@ -69,7 +62,6 @@ def evidence(
     weights: Floats | None = None,
     own: Floats | None = None,
 ) -> Evidence:
-    """Check scores, class codes, sample weights and own columns, and return them as evidence."""
     if initiator not in scores:
         raise SettingsError(f"There are no scores of the initiator {initiator!r}, only of {', '.join(scores)}.")
     n, n_classes = scores[initiator].shape
@@ -92,9 +84,6 @@ def evidence(
         )
     stacked = np.stack([np.asarray(said, dtype=np.float64) for said in scores.values()])
     return Evidence(tuple(scores), initiator, stacked, codes, weights / weights.sum(), own)
-
-
-# How good a combination is for samples that it was not fitted to: folds, and losses with their errors.
 
 
 N_FOLDS = 3
@@ -122,23 +111,16 @@ class Tried:
 
     @property
     def error(self) -> float:
-        """The standard error of the mean loss."""
         return mean_and_error(self.losses, self.weights, self.groups)[1]
 
     def is_better_than(self, other: Tried, errors: float = 1.0) -> bool:
-        """Whether its mean loss is lower by more than ``errors`` standard errors of the difference between both.
-
-        It never is after a single sample: the error is infinite.
-        """
+        """Whether its mean loss is lower by so many standard errors of the difference; never after a single sample."""
         gain, error = mean_and_error(other.losses - self.losses, self.weights, self.groups)
         return gain > errors * error
 
 
 def folds_of(codes: Codes, seed: int, n_folds: int = N_FOLDS, groups: Groups | None = None) -> NDArray[np.intp]:
-    """Return a fold for each sample: every class is spread over all folds, and the folds are equally large.
-
-    Samples of one group, which are about the same person, share a fold.
-    """
+    """Return a fold for each sample: folds are equally large, classes are spread evenly, and groups stay together."""
     order = np.random.default_rng(seed).permutation(len(codes))
     _, first, places = np.unique(codes, return_index=True, return_inverse=True)
     return deal(first[places], n_folds, order, groups)  # by where a class occurs first, not by its code

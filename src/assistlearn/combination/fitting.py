@@ -89,20 +89,10 @@ def fit(
         scores, for more than two classes. ``"private"``: the one of both that suits the number of classes. With two
         classes, it is a linear combination unless trees are better by more than one standard error. Where the initiator
         alone has a lower loss, no helper is listened to.
-    scores : mapping of agent to array of shape (n, K)
-        Each agent's model weights times its honest votes, summed over its kept models.
-    codes : array of shape (n,)
-        The true classes.
-    initiator : str
-        The agent that learns.
-    weights : array of shape (n,), optional
-        The weights of the samples.
     own : array of shape (n, p), optional
         The initiator's own columns, as numbers; NaN where one is missing. Only trees look at them.
     groups : ndarray of int of shape (n,), optional
         Which samples are about the same person: those stay together in the folds.
-    seed : int, default=0
-        For all that is drawn at random: the folds, the part of many samples, and the helpers that are left out.
     quick : bool, default=False
         Whether the caller only wants to know how good a combination without trees is. If so, no trees are tried, and
         nothing is fitted for samples that some agents do not hold.
@@ -135,7 +125,6 @@ def fit(
 
 
 def _choice(kind: str, tried: Mapping[str, Tried]) -> str:
-    """Return the name of the candidate to use."""
     if kind == "sum":
         return "sum"
     best = next(name for name in ("offset", "linear") if name in tried)
@@ -173,10 +162,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Choosing:
-    """The evidence to combine, the samples that choices are made on, and their folds.
-
-    Each method takes the evidence of the agents that a candidate listens to.
-    """
+    """The evidence to combine, the samples that choices are made on, and their folds."""
 
     evidence: Evidence
     chosen_on: NDArray[np.intp]
@@ -207,18 +193,15 @@ class Choosing:
         return found, skipped
 
     def why_no_trees(self, seen: Evidence) -> str:
-        """Return why trees over the evidence that they would see are not tried; an empty text where they are."""
         return "trees take too long for a quick fit" if self.quick else why_not_boosted(seen)
 
     def summed(self, known: Evidence) -> Candidate:
-        """Return the plain sum of the votes."""
         part = known.rows(self.chosen_on)
         lost = losses(outputs(part.scores).sum(axis=0), part.codes)
         model = plain_sum(known.agents, known.n_classes)
         return Candidate(Tried(lost, part.weights), lambda: Models(model, (), model))
 
     def linear(self, known: Evidence) -> Candidate:
-        """Return the linear combination."""
         part = known.rows(self.chosen_on)
         penalty, tried = choose_penalty(part, self.folds)
 

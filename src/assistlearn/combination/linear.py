@@ -38,18 +38,15 @@ class Samples(NamedTuple):
     weights: Floats
 
     def rows(self, chosen: np.ndarray) -> Samples:
-        """Return some of the samples; their weights sum to one again."""
         weights = self.weights[chosen]
         return Samples(self.inputs[chosen], self.offset[chosen], self.codes[chosen], weights / weights.sum())
 
 
 def losses(decision: Floats, codes: Codes) -> Floats:
-    """Return the log loss of each sample."""
     return losses_and_slopes(decision, codes)[0]
 
 
 def losses_and_slopes(decision: Floats, codes: Codes) -> tuple[Floats, Floats]:
-    """Return the log loss of each sample, and its derivatives with respect to the decision."""
     n_outputs = decision.shape[1]
     if n_outputs == 1:
         towards = np.where(codes == 1, 1.0, -1.0)
@@ -128,16 +125,8 @@ class Linear:
 
     .. math:: f = \sum_m S_m + \sum_m S_m W_m + b
 
-    Zero matrices and a zero bias are the plain sum of the votes. Two classes need one number in place of a matrix.
-
-    Attributes
-    ----------
-    agents : tuple of str
-        The agents that it listens to.
-    weights : array of shape (number of agents, K, K); (number of agents, 1, 1) for two classes
-        The matrix of each agent.
-    bias : array of shape (K,); (1,) for two classes
-        It sums to zero over the classes.
+    Zero matrices and a zero bias are the plain sum of the votes. The bias sums to zero over the classes. Two classes
+    need one number in place of a matrix (K x K), and one of the bias (K).
     """
 
     agents: tuple[str, ...]
@@ -242,7 +231,6 @@ def _cross_validated(samples: Samples, folds: NDArray[np.intp]) -> Callable[[flo
 
 
 def losses_under(evidence: Evidence, penalty: float, folds: NDArray[np.intp]) -> Tried:
-    """Return the cross-validated losses under one penalty."""
     samples = samples_of(evidence, size(evidence))
     lost = losses(samples.offset, samples.codes) if penalty == PLAIN_SUM else _cross_validated(samples, folds)(penalty)
     return Tried(lost, samples.weights)
@@ -290,7 +278,6 @@ RIDGE = 1e-3
 
 
 def fit_weighted_sum(evidence: Evidence) -> Linear:
-    """Return the weighted sum with the least log loss."""
     columns = outputs(evidence.scores)
     n_agents, _, n_outputs = columns.shape
 
@@ -308,7 +295,6 @@ def fit_weighted_sum(evidence: Evidence) -> Linear:
 
 
 def decision_of(model: Linear, evidence: Evidence) -> Floats:
-    """Return the decision of a linear combination of the evidence, n x K."""
     said = dict(zip(evidence.agents, evidence.scores, strict=True))
     shares = model.shares({agent: said[agent] for agent in model.agents})
     start = np.broadcast_to(whole(model.bias[np.newaxis]), evidence.scores.shape[1:])
@@ -316,7 +302,6 @@ def decision_of(model: Linear, evidence: Evidence) -> Floats:
 
 
 def try_weighted_sum(evidence: Evidence, folds: NDArray[np.intp]) -> Tried:
-    """Return the losses of the weighted sum on samples that it was not fitted to."""
     lost = np.empty(len(evidence.codes))
     for fold in np.unique(folds):
         held = folds == fold

@@ -52,8 +52,6 @@ class KeptOwnTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Everything that a combination consists of, in a form that can be written."""
-
     format: int
     kind: str
     loss: float
@@ -138,7 +136,6 @@ def _check_facts(kept: KeptCombination, source: str) -> None:
 
 
 def _check_models(kept: KeptCombination, source: str) -> None:
-    """Refuse models for unknown agents, and boosted models that do not match each other."""
     trees = kept.trees_otherwise
     for each in (kept.model, *kept.absences, kept.otherwise, *([] if trees is None else [trees])):
         if len({*each.agents}) != len(each.agents) or not {*each.agents} <= {*kept.agents}:

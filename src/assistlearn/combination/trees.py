@@ -88,7 +88,6 @@ class TreeCombination:
 
 
 def why_not_boosted(evidence: Evidence) -> str:
-    """Return why trees are not tried on this evidence; an empty text where they are."""
     n, n_classes = len(evidence.codes), evidence.n_classes
     if n_classes > MOST_CLASSES:
         return (
@@ -118,8 +117,8 @@ def why_not_boosted(evidence: Evidence) -> str:
 def choose_iterations(evidence: Evidence, folds: NDArray[np.intp], rival: Tried) -> tuple[int, Tried]:
     """Return the number of iterations with the lowest cross-validated log loss, and its losses.
 
-    Trees are grown :data:`CHUNK` iterations at a time. Growing stops when the loss no longer falls, or when the trees
-    have no chance against a rival.
+    Growing stops when the loss no longer falls, or when the trees have no chance against a rival. :data:`CHUNK` grow at
+    a time.
     """
     inputs = _inputs(evidence.scores, evidence.own)
     models = [(folds == fold, _trees()) for fold in np.unique(folds)]
@@ -140,7 +139,6 @@ def choose_iterations(evidence: Evidence, folds: NDArray[np.intp], rival: Tried)
 
 
 def losses_after(evidence: Evidence, n_iterations: int, folds: NDArray[np.intp]) -> Tried:
-    """Return the cross-validated losses after a number of iterations."""
     inputs = _inputs(evidence.scores, evidence.own)
     lost = np.empty(len(evidence.codes))
     for fold in np.unique(folds):
@@ -218,7 +216,6 @@ def _probabilities(trees: Any, inputs: Floats, n_classes: int) -> Floats:
 
 
 def _all_classes(said: Floats, classes: Codes, n_classes: int) -> Floats:
-    """Return probabilities of all classes from those of the classes that the trees know."""
     out = np.full((len(said), n_classes), LEAST)
     out[:, classes] = np.maximum(said[:, : len(classes)], LEAST)  # trees of one class still answer for two
     out /= out.sum(axis=1, keepdims=True)
@@ -242,10 +239,7 @@ LARGEST = 1e38
 
 @dataclass(frozen=True)
 class OwnTrees:
-    """Trees that the initiator adds to its share of a decision.
-
-    They have an output for every class: what a leaf adds to the logarithm of the class's probability.
-    """
+    """Trees that the initiator adds to its share: a leaf has what it adds to the log-probability of each class."""
 
     n_classes: int
     n_own: int
@@ -296,7 +290,6 @@ def choose_trees(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[int, Trie
 
 
 def _losses_on_fold(evidence: Evidence, held: NDArray[np.bool_]) -> Iterator[Floats]:
-    """Yield the losses on a fold after 0, 1, 2, ... trees, which are grown without it."""
     aside, known = evidence.rows(held), evidence.rows(~held)
     start = fit_weighted_sum(known)
     logits, inputs = _logits(start, aside), _own_inputs(aside)
@@ -306,7 +299,6 @@ def _losses_on_fold(evidence: Evidence, held: NDArray[np.bool_]) -> Iterator[Flo
 
 
 def _residual_trees(evidence: Evidence, start: Linear) -> Iterator[DecisionTreeRegressor]:
-    """Yield trees, each fitted to the residuals of all before it."""
     inputs, logits = _own_inputs(evidence), _logits(start, evidence)
     weights = evidence.weights * len(evidence.weights)
     truth = np.arange(evidence.n_classes) == evidence.codes[:, np.newaxis]

@@ -15,11 +15,6 @@ number changes the last digits of sums."""
 
 
 def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
-    """Divide ``n_rows`` rows into blocks. The last one may be shorter.
-
-    >>> list(blocks(5, size=2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
@@ -30,11 +25,7 @@ def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
 
 
 def start(n_samples: int, sample_weight: Floats | None = None) -> Floats:
-    """Return the log-ignorance before the first turn: uniform, or that of ``sample_weight``.
-
-    >>> start(3, np.array([1.0, 0.0, 1.0]))
-    array([  0., -inf,   0.])
-    """
+    """Return the log-ignorance before the first turn: uniform, or that of ``sample_weight``."""
     if sample_weight is None:
         return np.zeros(n_samples)
     with np.errstate(divide="ignore"):
@@ -42,11 +33,7 @@ def start(n_samples: int, sample_weight: Floats | None = None) -> Floats:
 
 
 def ignorance_of(log_ignorance: Floats, out: Floats | None = None) -> Floats:
-    """Return the ignorance itself, which sums to one.
-
-    >>> ignorance_of(np.log([1.0, 1.0, 2.0]))
-    array([0.25, 0.25, 0.5 ])
-    """
+    """Return the ignorance itself, which sums to one."""
     out = np.subtract(log_ignorance, log_ignorance.max(), out=out)
     np.exp(out, out=out)
     out /= out.sum()
@@ -58,11 +45,6 @@ def add_where_wrong(amount: Floats, reward: Bools, model_weight: float) -> None:
 
     This is the update of the ignorance, equations (10) and (12), in logarithms. The same sum over the turns of one
     round is the ``u`` of equation (13).
-
-    >>> amount = np.zeros(3)
-    >>> add_where_wrong(amount, np.array([True, False, True]), 0.5)
-    >>> amount
-    array([0. , 0.5, 0. ])
     """
     # A product and a sum over all samples are six times faster than a masked sum, and give the same bits.
     for block in blocks(len(amount)):
@@ -70,11 +52,6 @@ def add_where_wrong(amount: Floats, reward: Bools, model_weight: float) -> None:
 
 
 def sum_where(values: Floats, mask: Bools, wanted: bool = True) -> float:
-    """Return the sum of the values where the mask equals ``wanted``.
-
-    >>> sum_where(np.array([1.0, 2.0, 4.0]), np.array([True, False, True]), wanted=False)
-    2.0
-    """
     parts = blocks(len(values))
     return math.fsum((values[part] * (mask[part] if wanted else ~mask[part])).sum() for part in parts)
 
@@ -149,9 +126,6 @@ def perfect_model_weight(n_samples: int, n_classes: int) -> float:
 
     The formula would give infinity. The model gets the weight of one that errs on half a sample's ignorance, a share of
     ``1 / (2 n)``, where ``n`` counts the samples with any ignorance at all.
-
-    >>> round(perfect_model_weight(500, 2), 3)
-    6.907
     """
     return math.log(max(2 * n_samples - 1, 2)) + math.log(n_classes - 1)
 

@@ -43,11 +43,7 @@ def _type_for(n_classes: int) -> np.dtype[Any]:
 
 
 def class_shares(codes: Codes, n_classes: int, weights: Floats | None = None) -> Floats:
-    """Return the share of each class: the answer for a sample that no agent says anything about.
-
-    >>> class_shares(np.array([0, 1, 1, 1]), 3)
-    array([0.25, 0.75, 0.  ])
-    """
+    """Return the share of each class: the answer for a sample that no agent says anything about."""
     counts = np.bincount(codes, weights=weights, minlength=n_classes)
     out: Floats = counts / counts.sum()
     return out
@@ -65,9 +61,6 @@ def without_scale(sample_weight: Floats) -> Floats | None:
     """Return sample weights without their scale, which means nothing; None where all are equal.
 
     They are divided by a power of two, so that the largest is between one and two: no digit changes.
-
-    >>> without_scale(np.array([2.0, 2.0])), without_scale(np.array([12.0, 4.0]))
-    (None, array([1.5, 0.5]))
     """
     largest = sample_weight.max()
     if largest == sample_weight.min() > 0.0:
@@ -79,9 +72,6 @@ def balanced(labels: Codes, n_classes: int, sample_weight: Floats | None = None)
     """Return each sample's weight times :math:`n / (K n_k)`, where :math:`n_k` is the number of samples of its class.
 
     If samples have weights, :math:`n` and :math:`n_k` are sums of weights. scikit-learn calls the result "balanced".
-
-    >>> balanced(np.array([0, 0, 0, 1]), 2).round(3)
-    array([0.667, 0.667, 0.667, 2.   ])
     """
     mass = np.bincount(labels, weights=sample_weight, minlength=n_classes)
     factor = np.zeros(n_classes)
@@ -110,13 +100,7 @@ def weighted_by_class(labels: Codes, factor: Floats, sample_weight: Floats | Non
 
 
 def kept_share(epsilon: float, n_classes: int) -> float:
-    """Return the probability that a label is kept. Otherwise it is drawn evenly from all classes, its own included.
-
-    >>> share = kept_share(1.0, 3)
-    >>> right, wrong = share + (1 - share) / 3, (1 - share) / 3
-    >>> round(right, 3), round(math.log(right / wrong), 3)
-    (0.576, 1.0)
-    """
+    """Return the probability that a label is kept. Otherwise it is drawn evenly from all classes, its own included."""
     if math.isinf(epsilon):
         return 1.0
     excess = math.expm1(epsilon) if epsilon < 700.0 else math.inf
@@ -128,30 +112,15 @@ def draw(
 ) -> Codes:
     """Return changed labels, drawn given their neighbours in the chain.
 
-    Parameters
-    ----------
-    above : ndarray of int of shape (n,)
-        The labels to change: the true ones, or labels that were already changed for a larger epsilon.
-    below : ndarray of int of shape (n,), or None
-        Labels that were drawn earlier for a smaller epsilon; None if there are none.
-    epsilons : tuple of three floats
-        The epsilon of ``above`` (infinity for true labels), of the labels to draw, and of ``below`` (zero if None).
-    n_classes : int
-        The number of classes.
-    uniform : ndarray of shape (n,)
-        Random numbers between zero and one.
-
-    Examples
-    --------
-    >>> true = np.array([0, 1, 2, 0, 1])
-    >>> draw(true, None, (math.inf, 1.0, 0.0), 3, np.array([0.1, 0.5, 0.9, 0.7, 0.95]))
-    array([0, 1, 2, 1, 2])
+    ``above`` are the labels to change: the true ones, or labels that were already changed for a larger epsilon.
+    ``below`` were drawn earlier for a smaller one; None if there are none. The ``epsilons`` are that of ``above``
+    (infinity for true labels), of the labels to draw, and of ``below`` (zero if None). ``uniform`` are random numbers
+    between zero and one.
     """
     return picked(likely(above, below, epsilons, n_classes), uniform)
 
 
 def likely(above: Codes, below: Codes | None, epsilons: tuple[float, float, float], n_classes: int) -> Floats:
-    """Return how likely each class is to be drawn (n x K); the arguments are those of :func:`draw`."""
     shares = [kept_share(epsilon, n_classes) for epsilon in epsilons]
     each = chances(above, shares[1] / shares[0], n_classes)
     if below is not None:
@@ -161,18 +130,13 @@ def likely(above: Codes, below: Codes | None, epsilons: tuple[float, float, floa
 
 
 def picked(likely: Floats, uniform: Floats) -> Codes:
-    """Return for each row of chances the class that a random number between zero and one stands for."""
     steps = likely.cumsum(axis=1)[:, :-1]
     codes: Codes = (uniform[:, np.newaxis] >= steps).sum(axis=1)
     return codes
 
 
 def chances(labels: Codes, kept: float, n_classes: int) -> Floats:
-    """Return the probability that a label changes to each class (n x K). The reverse change is equally likely.
-
-    >>> chances(np.array([1]), kept=0.4, n_classes=3).round(2)
-    array([[0.2, 0.6, 0.2]])
-    """
+    """Return the probability that a label changes to each class (n x K). The reverse change is equally likely."""
     likely = np.full((len(labels), n_classes), (1.0 - kept) / n_classes)
     likely[np.arange(len(labels)), labels] += kept
     return likely

@@ -27,21 +27,13 @@ TOLERANCE = 1e-12
 
 
 class Exponential:
-    """AdaBoost's loss of the vote for the truth.
-
-    >>> Exponential().log_ignorance(np.array([0.0, 2.0]))
-    array([-0., -1.])
-    >>> Exponential().log_ignorance(np.array([[2.0, -1.0, -1.0]])).round(3)
-    array([-1.333])
-    """
+    """AdaBoost's loss of the vote for the truth."""
 
     def log_ignorance(self, votes: Floats) -> Floats:
-        """Return the logarithm, up to a constant, of how much each sample still matters."""
         of_truth, n_classes = (votes, 2) if votes.ndim == 1 else (votes[:, 0], votes.shape[1])
         return of_truth * (-(n_classes - 1) / n_classes)
 
     def value(self, votes: Floats) -> Floats:
-        """Return the loss of each sample."""
         out: Floats = np.exp(self.log_ignorance(votes))
         return out
 
@@ -50,7 +42,6 @@ class Exponential:
         return np.full_like(votes, 0.5)
 
     def slope_and_bend(self, votes: Floats, said: Floats) -> tuple[Floats, Floats]:
-        """Return the first two derivatives of each sample's loss along the vectors ``said``."""
         along = -_logits(said)[:, 0]
         slope = along * self.value(votes)
         return slope, along * slope
@@ -75,7 +66,6 @@ class Logistic:
         return np.asarray(wrong - np.logaddexp(logits[:, 0], wrong), dtype=np.float64)
 
     def value(self, votes: Floats) -> Floats:
-        """Return minus the logarithm of the probability of the truth."""
         if votes.ndim == 1:
             out: Floats = np.logaddexp(0.0, -votes)
             return out
@@ -112,19 +102,9 @@ LOSSES: dict[str, Loss] = {"exponential": Exponential(), "logistic": Logistic()}
 def best_weight(loss: Loss, log_start: Floats | None, votes: Floats, said: Floats, cap: float) -> float:
     """Return the weight between zero and ``cap`` with which a model's votes lower the loss most.
 
-    Parameters
-    ----------
-    loss : Exponential or Logistic
-        The loss to lower.
-    log_start : ndarray of shape (n_samples,), or None
-        The logarithms of the initial weights of the samples; None if all are equal.
-    votes, said : ndarray of shape (n_samples,), or (n_samples, n_classes)
-        The votes so far, and those of the model: for the truth, or for all classes with the truth first.
-    cap : float
-        The largest weight.
+    Votes so far and those of the model are for the truth, or for all classes with the truth first. ``log_start`` are
+    the logarithms of the initial weights of the samples; None if all are equal.
 
-    Examples
-    --------
     A model that is right on three samples and wrong on one gets AdaBoost's weight, log 3. With three classes its vote
     then means a probability of 3/4, log 3 + log 2.
 
@@ -141,7 +121,6 @@ def best_weight(loss: Loss, log_start: Floats | None, votes: Floats, said: Float
 
 
 def initial_weights(log_start: Floats) -> Floats:
-    """Return the initial weights of the samples, the largest of them one."""
     out: Floats = np.exp(log_start - log_start.max())
     return out
 

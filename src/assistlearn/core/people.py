@@ -46,7 +46,6 @@ def rarest_classes(codes: Codes, groups: Groups) -> tuple[NDArray[np.intp], NDAr
 
 
 def in_order(groups: Groups, order: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return where each group comes first in an order of the rows."""
     place = np.empty(int(groups.max()) + 1, dtype=np.intp)
     place[groups[order[::-1]]] = np.arange(len(order))[::-1]  # of equal positions, the last one is kept
     return place
@@ -56,9 +55,6 @@ def deal(codes: Codes, n_folds: int, order: NDArray[np.intp], groups: Groups | N
     """Return the fold of each row, given a random order: folds are equally large, and every class is spread evenly.
 
     Rows of one group, which are about the same person, share a fold.
-
-    >>> deal(np.array([1, 1, 0, 0, 1, 1]), 2, np.arange(6))
-    array([0, 1, 0, 1, 0, 1])
     """
     if groups is not None:
         return deal_groups(codes, groups, n_folds, order)
@@ -121,13 +117,6 @@ def mean_and_error(values: Floats, weights: Floats | None = None, groups: Groups
     standard deviation divided by the square root of the number of samples. Samples of weight zero do not count. After
     one sample the error is infinite, and without any the mean is not a number. Where several samples are about the same
     person (``groups``), the formula goes by persons: by the weight of all samples of each, and by their mean.
-
-    >>> mean_and_error(np.array([1.0, 3.0, 1.0, 3.0]))
-    (2.0, 0.577...)
-    >>> mean_and_error(np.array([1.0, 3.0]), np.array([1.0, 0.0]))
-    (1.0, inf)
-    >>> mean_and_error(np.array([1.0, 1.0, 3.0, 3.0]), groups=np.array([0, 0, 1, 1]))
-    (2.0, 1.0)
     """
     if groups is not None:
         values, weights = of_persons(values, weights, groups)
@@ -177,19 +166,9 @@ Places = NDArray[np.intp]
 def places_before(still: Bools, then: Bools, held_then: Bools, now: Bools) -> Places:
     """Return the earlier positions of the samples of one kind (training samples, or hold-out samples).
 
-    Parameters
-    ----------
-    still : ndarray of bool of shape (n_then,)
-        Which samples of the earlier run are unchanged: the new run begins with these.
-    then, now : ndarray of bool
-        Which samples of the earlier run, and of the new one, are of this kind.
-    held_then : ndarray of bool of shape (n_then,)
-        Which samples the agent held in the earlier run: it said nothing about the others.
-
-    Examples
-    --------
-    For each sample of this kind, its position among those of this kind in the earlier run; -1 if nothing was said of
-    it.
+    They are positions among those of this kind in the earlier run; -1 if nothing was said of a sample. The new run
+    begins with the samples that are ``still`` unchanged. The agent said nothing about samples that it did not hold
+    (``held_then``).
 
     >>> still, held = np.array([True, False, True, True]), np.array([True, True, True, False])
     >>> places_before(still, then=np.array([False, True, True, True]), held_then=held, now=np.ones(5, dtype=bool))

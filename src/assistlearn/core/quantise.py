@@ -49,7 +49,6 @@ class SoftReward:
     bits: int
 
     def values(self) -> Floats:
-        """Return the scores, with which all agents compute."""
         return self.levels * np.float64(self.scale)
 
     def loudest(self) -> float:
@@ -66,16 +65,6 @@ class ScoreVectors(SoftReward):
     Levels count from the smallest probability, :data:`assistlearn.core.votes.LEAST`: this one and all smaller ones
     have the lowest level. So the many classes that a model has ruled out cost almost no bits in an entropy code. A row
     of equal levels says nothing. Where the agent abstains, all levels are zero.
-
-    Examples
-    --------
-    >>> said = quantise_vectors(np.array([[4.6, 0.0, 0.0], [0.0, 2.3, 2.3]]), bits=4)
-    >>> said.levels
-    array([[ 7, -7, -7],
-           [-7,  0,  0]], dtype=int8)
-    >>> said.values().round(2)
-    array([[ 4.6 , -2.3 , -2.3 ],
-           [-2.3 ,  1.15,  1.15]])
     """
 
     def values(self) -> Floats:
@@ -109,7 +98,6 @@ def right(reward: Reward) -> Bools:
 
 
 def largest_level(bits: int) -> int:
-    """Return the largest level; the smallest is its negative."""
     return (1 << (bits - 1)) - 1
 
 
@@ -129,10 +117,7 @@ def quantise_all_spoken(values: Floats, bits: int, held: Bools | None = None) ->
     Levels are rounded away from zero, which gives them equal widths. With few bits :func:`quantise` would round
     many scores to zero, and a combination would read that as silence. The largest one per cent of the scores are cut
     to the next largest. Otherwise a few outliers would make the levels too coarse for all other scores. ``values`` are
-    those of the samples that the agent holds, ``held`` says which of all samples these are.
-
-    >>> quantise_all_spoken(np.array([7.0, 0.2, -2.5]), bits=4, held=np.array([True, True, False, True])).levels
-    array([ 7,  1,  0, -3], dtype=int8)
+    those of the samples that the agent holds.
     """
     loudness, most = np.abs(values), largest_level(bits)
     top = float(np.quantile(loudness, 1.0 - LOUDEST)) if len(values) else 0.0
@@ -144,11 +129,7 @@ def quantise_all_spoken(values: Floats, bits: int, held: Bools | None = None) ->
 
 
 def quantise_vectors(heights: Floats, bits: int, held: Bools | None = None) -> ScoreVectors:
-    """Return the heights of the classes (:func:`assistlearn.core.votes.heights`) in whole levels.
-
-    ``heights`` are those of the samples that the agent holds, and ``held`` says which of all samples these are. The
-    others get levels of zero: the agent abstains.
-    """
+    """Return the heights of the classes in whole levels; zero for samples that the agent does not hold."""
     most = largest_level(bits)
     top = float(heights.max(initial=0.0))
     scale = top / (2 * most) if top > 0.0 else 1.0
@@ -188,7 +169,6 @@ def votes_of(said: SoftReward) -> Floats:
 
 
 def _of_all(levels: Levels, held: Bools | None) -> Levels:
-    """Return the levels of all samples: zero where the agent does not hold one."""
     if held is None:
         return levels
     out = np.zeros((len(held), *levels.shape[1:]), dtype=levels.dtype)

@@ -51,17 +51,9 @@ class Contribution:
 class Verdict:
     """What an agent's model is worth in the present state.
 
-    Attributes
-    ----------
-    model_weight : float
-        The weight of its votes, if it is kept; finite.
-    mean_reward : float
-        The share of the ignorance on which it is right.
-    perfect : bool
-        Whether it is right on every sample with any ignorance; its weight is then limited.
-    gain : float
-        How much it would lower the logarithm of the exponential loss (hard), or the mean loss of a sample (soft). The
-        greedy order compares gains.
+    The ``mean_reward`` is the share of the ignorance on which it is right. It is ``perfect`` if it is right on every
+    sample with any ignorance; its weight is then limited. Its ``gain``, which the greedy order compares, is how much it
+    would lower the logarithm of the exponential loss (hard), or the mean loss of a sample (soft).
     """
 
     model_weight: float
@@ -75,7 +67,6 @@ class Verdict:
         return self.model_weight <= ig.NEGLIGIBLE
 
     def trusted(self, share: float) -> Verdict:
-        """Return the verdict if only a share of the model's advantage is trusted."""
         return self if share == 1.0 else replace(self, model_weight=share * self.model_weight, gain=share * self.gain)
 
 
@@ -99,16 +90,13 @@ class RunState(Protocol):
     ) -> Verdict:
         """Return what a model with this reward is worth, without changing the state.
 
-        A reward says where the model is right, and true where the agent abstains; or how sure it is, and zero where the
-        agent abstains. An agent that does not hold all samples is judged on those that are ``held``. The present
-        ``ignorance`` is computed unless it is given; its memory may be overwritten if the caller does not need it any
-        more.
+        Where the agent abstains, a reward is true (hard) or zero (soft). An agent that does not hold all samples is
+        judged on those that are ``held``. The present ``ignorance`` is computed unless it is given; its memory may be
+        overwritten if the caller does not need it any more.
         """
         ...
 
-    def apply(self, reward: Any, model_weight: float) -> None:
-        """Take a kept model into account."""
-        ...
+    def apply(self, reward: Any, model_weight: float) -> None: ...
 
     def beginning(self) -> RunState:
         """Return a copy of this state as it was before the first turn."""
@@ -237,32 +225,16 @@ class SoftState:
     """In the soft methods: the sum of the models' votes on each sample, from which its ignorance follows.
 
     With two classes a sample has one vote, that for the true class. With more it has one for every class, the true
-    class first. So the state needs no labels.
+    class first. So the state needs no labels. ``log_start`` are the logarithms of the initial weights; None if all are
+    equal. A model gets a share of its best weight: ``shrinkage`` in the first round, ``later_shrinkage`` in later ones
+    (None: the same). It is at most one, so that no turn raises the loss.
 
-    Parameters
-    ----------
-    votes : ndarray of shape (n_samples,), or (n_samples, n_classes)
-        The sum of model weight times reward over the kept models.
-    log_start : ndarray of shape (n_samples,) or None
-        The logarithms of the initial weights; None if all are equal.
-    loss : {"logistic", "exponential"}
-        The loss to lower (see :mod:`assistlearn.core.loss`).
-    shrinkage, later_shrinkage : float, float or None
-        The share of the best model weight that a model gets in the first round, and in later ones (None: the same). It
-        is at most one, so that no turn raises the loss.
-
-    Examples
-    --------
-    >>> from assistlearn.core.quantise import quantise, quantise_vectors
+    >>> from assistlearn.core.quantise import quantise
     >>> state = SoftState.start(4, n_classes=2, loss="exponential", shrinkage=1.0)
     >>> reward = quantise(np.array([1.0, 1.0, 1.0, -1.0]), bits=8)
     >>> verdict = state.judge(reward)
     >>> round(verdict.model_weight, 3), verdict.mean_reward
     (1.099, 0.75)
-    >>> state = SoftState.start(4, n_classes=3, loss="logistic", shrinkage=1.0)
-    >>> verdict = state.judge(quantise_vectors(np.array([[1.0, 0.0, 0.0]] * 3 + [[0.0, 1.0, 0.0]]), bits=8))
-    >>> round(verdict.model_weight, 3), verdict.mean_reward, round(verdict.gain, 3)
-    (1.792, 0.75, 0.363)
     """
 
     votes: Floats
@@ -296,17 +268,14 @@ class SoftState:
         return replace(self, votes=self.votes[rows].copy(), log_start=log_start)
 
     def begin_round(self, number: int = 1) -> None:
-        """Note the number of the round: it decides which share of its best weight a model gets."""
         self.round = number
 
     @property
     def step(self) -> float:
-        """The share of its best weight that a model gets in this round."""
         later = self.shrinkage if self.later_shrinkage is None else self.later_shrinkage
         return self.shrinkage if self.round == 1 else later
 
     def without(self, said: Floats) -> SoftState:
-        """Return a copy of this state from which a part of its votes is taken out."""
         return replace(self, votes=self.votes - said)
 
     def ignorance(self) -> Floats:
@@ -349,7 +318,6 @@ class SoftState:
         self.votes = votes
 
     def class_votes(self, codes: Codes) -> Floats:
-        """Return the votes for all classes, ``n x K``, given the codes of the true ones."""
         return by_class(self.votes, codes)
 
     def initial_weights(self) -> Floats | None:
@@ -357,11 +325,9 @@ class SoftState:
         return None if self.log_start is None else ignorance_of(self.log_start) * len(self.log_start)
 
     def apply(self, reward: SoftReward, model_weight: float) -> None:
-        """Take a kept model into account: where it is sure of the truth, the ignorance falls."""
         self.votes += np.float64(model_weight) * reward.values()
 
     def _gain(self, values: Floats, model_weight: float) -> float:
-        """Return by how much the mean loss falls. Samples count by their initial weights."""
         if model_weight <= 0.0:
             return 0.0
         loss, start = LOSSES[self.loss], None if self.log_start is None else initial_weights(self.log_start)
@@ -392,22 +358,12 @@ def truth_first(vectors: NDArray[Number], codes: Codes) -> NDArray[Number]:
 
 
 def in_order(vectors: NDArray[Number], codes: Codes) -> NDArray[Number]:
-    """Undo :func:`truth_first`: return the rows with their classes in the original order.
-
-    >>> in_order(np.array([[11, 12, 10], [20, 21, 22]]), np.array([1, 0]))
-    array([[10, 11, 12],
-           [20, 21, 22]])
-    """
+    """Undo :func:`truth_first`."""
     return _rotated(vectors, -codes.astype(np.int64))
 
 
 def by_class(votes: Floats, codes: Codes) -> Floats:
-    """Return votes for all classes, ``n x K``, from those for the true class of two, or from those with it first.
-
-    >>> by_class(np.array([1.0, 2.0]), np.array([0, 1]))
-    array([[ 1., -1.],
-           [-2.,  2.]])
-    """
+    """Return votes for all classes, ``n x K``, from those for the true class of two, or from those with it first."""
     if votes.ndim == 2:
         return in_order(votes, codes)
     of_truth = votes[:, np.newaxis]

@@ -16,14 +16,7 @@ from assistlearn.types import Codes, Floats, Said
 
 
 def add_vote(scores: Floats, codes: Codes, model_weight: float) -> None:
-    """Add a model's weighted vote to ``scores`` (n x K), in place. Scores of two classes stay exact negatives.
-
-    >>> scores = np.zeros((2, 3))
-    >>> add_vote(scores, np.array([0, 2]), 1.0)
-    >>> scores
-    array([[ 1. , -0.5, -0.5],
-           [-0.5, -0.5,  1. ]])
-    """
+    """Add a model's weighted vote to ``scores`` (n x K), in place. Scores of two classes stay exact negatives."""
     n_classes = scores.shape[1]
     rows = np.arange(len(codes))
     voted = scores[rows, codes] + model_weight
@@ -71,9 +64,9 @@ def scores_of(probabilities: Floats) -> Floats:
 def majority_votes(scores: Mapping[str, Floats], total_weights: Mapping[str, float]) -> dict[str, Floats]:
     """Return each agent's share of a majority vote: a full vote for its winner, plus a small part of its confidence.
 
-    ``scores`` are the agents' own weighted votes, and ``total_weights`` the sums of their model weights. An agent does
-    not vote if it has no model, nor on a sample on which its votes are all zero. The small parts are the agents' own
-    votes, scaled so that together they are at most half a vote. They can break a tie, but never overturn a majority.
+    An agent does not vote if it has no model, nor on a sample on which its votes are all zero. The small parts are the
+    agents' own votes, scaled so that together they are at most half a vote. They can break a tie, but never overturn a
+    majority.
     """
     whole = sum(total_weights.values())
     out = {}
@@ -117,20 +110,13 @@ LEAST = 0.01
 
 
 def clipped(probabilities: Floats) -> Floats:
-    """Raise probabilities below :data:`LEAST` to it, and return them scaled so that they sum to one again."""
     out: Floats = np.maximum(probabilities, LEAST)
     out /= out.sum(axis=1, keepdims=True)
     return out
 
 
 def confidences(said: Said, n_classes: int) -> Floats:
-    """Return a model's votes of weight one, ``n x K``: from its probabilities, or from its class codes.
-
-    >>> confidences(np.array([[0.8, 0.2]]), 2).round(3)
-    array([[ 1.386, -1.386]])
-    >>> confidences(np.array([1]), 3)
-    array([[-0.5,  1. , -0.5]])
-    """
+    """Return a model's votes of weight one, ``n x K``: from its probabilities, or from its class codes."""
     if said.ndim == 2:
         return scores_of(clipped(said.astype(np.float64, copy=False)))
     out = np.zeros((len(said), n_classes))
@@ -143,11 +129,6 @@ def heights(said: Said, n_classes: int) -> Floats:
 
     Centred and multiplied by ``K / (K - 1)``, they are the votes of weight one. For a label, the height of its class is
     one, and that of the others is zero.
-
-    >>> heights(np.array([[0.9, 0.1, 0.0]]), 3).round(3)
-    array([[4.5  , 2.303, 0.   ]])
-    >>> heights(np.array([1]), 3)
-    array([[0., 1., 0.]])
     """
     if said.ndim == 2:
         out: Floats = np.maximum(said.astype(np.float64, copy=False), LEAST)
@@ -160,7 +141,6 @@ def heights(said: Said, n_classes: int) -> Floats:
 
 
 def score_of_truth(said: Said, codes: Codes, n_classes: int) -> Floats:
-    """Return how sure a model is of the true class of each sample."""
     if said.ndim == 1:
         return np.where(said == codes, 1.0, -1.0 / (n_classes - 1))
     truth = clipped(said.astype(np.float64, copy=False))[np.arange(len(codes)), codes]
@@ -169,7 +149,6 @@ def score_of_truth(said: Said, codes: Codes, n_classes: int) -> Floats:
 
 
 def add_answers(scores: Floats, said: Said, model_weight: float) -> None:
-    """Add a model's weighted vote to ``scores`` (n x K), in place: from its class codes, or from its probabilities."""
     if said.ndim == 1:
         add_vote(scores, cast(Codes, said), model_weight)
     else:

@@ -31,9 +31,6 @@ def column_entropy(values: NDArray[Any]) -> float:
     Categories are counted one by one, and so are numbers if there are at most :data:`BINS` different ones. Other
     numbers are divided into :data:`BINS` bins of equal counts. So a column of numbers without gaps holds at most five
     bits, however many digits the numbers have; with gaps at most log2(33), or 5.04.
-
-    >>> column_entropy(np.array(["a", "b", "c", None], dtype=object))
-    2.0
     """
     if values.dtype.kind in "fiub":
         return _entropy(_binned(values.astype(float)))
@@ -56,18 +53,10 @@ def _entropy(values: NDArray[Any]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What an attacker wants to guess about a column.
+    """What an attacker wants to guess about a column: ``what``, in words, and for which samples it is ``positive``.
 
-    Attributes
-    ----------
-    what : str
-        What is guessed, in words.
-    positive : ndarray of bool of shape (n_samples,)
-        The answer; false where the value is missing.
-    present : ndarray of bool of shape (n_samples,)
-        Where the column has a value.
-    numbers : ndarray or None
-        The values themselves, where the column has more than two different numbers. Their order can be guessed, too.
+    The answer is false where no value is ``present``. If the column has more than two different numbers, their order
+    can be guessed, too.
     """
 
     what: str
@@ -82,10 +71,6 @@ def target_of(values: NDArray[Any]) -> Target | None:
     Of more than two different numbers, the attacker guesses which lie above the median (or at it, where that divides
     the samples more evenly). Of two different numbers, it guesses which is the larger. Of other values, it guesses
     which is the most frequent value.
-
-    >>> target = target_of(np.array([3.0, 1.0, 2.0, 8.0]))
-    >>> target.what, target.positive.tolist()
-    ('above the median', [True, False, False, True])
     """
     numeric = values.dtype.kind in "fiub"
     present = np.isfinite(values.astype(float)) if numeric else np.array([value is not None for value in values])
@@ -103,7 +88,6 @@ def target_of(values: NDArray[Any]) -> Target | None:
 
 
 def _upper_half(numbers: Floats, present: Bools) -> Bools:
-    """Return which numbers lie above the median, or at it or above, if these are nearer to half of the samples."""
     median = np.median(numbers[present])
     with np.errstate(invalid="ignore"):
         above, beyond = present & (numbers > median), present & (numbers >= median)
@@ -120,7 +104,6 @@ FOLDS = 3
 LEAST_FOR_BOOSTING, MOST_FOR_FOREST = 150, 1_000
 """The fewest known samples for boosted trees, and the most for a forest: a forest is better with few."""
 LEAST_OF_A_KIND = 2
-"""With fewer known samples than this of either answer, nothing can be learned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +160,6 @@ def _models(view: Floats, answers: Bools, seed: int) -> list[Any]:
 
 
 def _cross_validated(model: Any, X: Floats, answers: Bools, seed: int) -> float:
-    """Return the mean area under the curve over folds."""
     least = int(min(np.count_nonzero(answers), np.count_nonzero(~answers)))
     folds = StratifiedKFold(min(FOLDS, least), shuffle=True, random_state=seed).split(X, answers)
     areas = [auc(_likely(model.fit(X[fit], answers[fit]), X[rest]), answers[rest]) for fit, rest in folds]
@@ -194,15 +176,7 @@ def _likely(model: Any, X: Floats) -> Floats:
 
 
 def said_of_classes(reward: Reward, codes: Codes, n_classes: int) -> Floats:
-    """Return what a reward says about each sample: with two classes one number (for the second), else one per class.
-
-    >>> said_of_classes(np.array([True, False]), np.array([1, 1]), 2)
-    array([[ 1.],
-           [-1.]])
-    >>> said_of_classes(np.array([True, False]), np.array([2, 2]), 3)
-    array([[0. , 0. , 1. ],
-           [0.5, 0.5, 0. ]])
-    """
+    """Return what a reward says about each sample: with two classes one number (for the second), else one per class."""
     if isinstance(reward, ScoreVectors):
         return in_order(reward.values(), codes)
     if n_classes == 2:
@@ -214,7 +188,6 @@ def said_of_classes(reward: Reward, codes: Codes, n_classes: int) -> Floats:
 
 
 def of_labels(codes: Codes, n_classes: int) -> Floats:
-    """Return labels as columns of zeros and ones: one column if there are two classes, else one for each class."""
     numbers: Floats = np.eye(n_classes)[codes]
     return numbers[:, 1:] if n_classes == 2 else numbers
 
@@ -234,23 +207,15 @@ MOST_KNOWN, MOST_ASKED = 3_000, 5_000
 """The most samples that an attack learns from, and the most that it is tried on: it takes minutes instead of hours."""
 
 SHARES = (0.01, 0.05, 0.3)
-"""The shares of the samples for which the attacker knows the column."""
 
 
 @dataclass(frozen=True)
 class Inferred:
     """How well a column was guessed, as means over repeats with their standard errors; infinite after a single one.
 
-    Attributes
-    ----------
-    share : float
-        For which share of the samples the attacker knew the column; they are ``n_known`` samples.
-    auc, auc_error : float
-        With the transcript: the area under the curve on samples that it did not know. One half is a blind guess.
-    without, without_error : float
-        The same attacker without the transcript.
-    rank, rank_without : float or None
-        The rank correlation (Spearman) of the guess with the values, where they are numbers; with and without.
+    The area under the curve is that on samples whose value the attacker did not know; one half is a blind guess. The
+    rank correlation (Spearman) is that of the guess with the values, where they are numbers. What ends in ``without``
+    is found by the same attacker without the transcript.
     """
 
     share: float
@@ -268,24 +233,9 @@ def attribute_inference(
 ) -> Inferred | None:
     """Return how well a column is guessed; None where the attacker knows too few samples of either answer.
 
-    Parameters
-    ----------
-    target : Target
-        The column.
-    has, transcript : ndarray of shape (n_samples, any)
-        What the attacker has anyway (labels, columns of its own), and what was released about each sample.
-    share : float
-        The share of the samples whose values the attacker knows.
-    seeds : sequence of int
-        One for each repeat. A seed decides which samples the attacker knows and which it is asked about.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> column, labels = rng.normal(size=1_000), rng.normal(size=(1_000, 1))
-    >>> found = attribute_inference(target_of(column), labels, column[:, np.newaxis], 0.1, [0, 1])
-    >>> found.auc > 0.99, round(abs(found.without - 0.5), 1)
-    (True, 0.0)
+    ``has`` is what the attacker has anyway (labels, columns of its own), and ``transcript`` what was released about
+    each sample. It knows the values of a ``share`` of the samples. There is a repeat for each seed, which decides which
+    samples it knows and which it is asked about.
     """
     found = attribute_inferences(target, has, [transcript], share, seeds)
     return found[0] if found else None
@@ -294,10 +244,7 @@ def attribute_inference(
 def attribute_inferences(
     target: Target, has: Floats, transcripts: Sequence[Floats], share: float, seeds: Sequence[int]
 ) -> list[Inferred]:
-    """Return what :func:`attribute_inference` finds, for each transcript by itself; an empty list in place of None.
-
-    The guess without a transcript is made only once.
-    """
+    """Return what :func:`attribute_inference` finds, for each transcript by itself; an empty list in place of None."""
     repeats = [_repeat(target, has, transcripts, *drawn) for drawn in _draws(target, share, seeds)]
     if len(repeats) < min(2, len(seeds)):
         return []
@@ -321,7 +268,6 @@ def attribute_inferences(
 def _draws(
     target: Target, share: float, seeds: Sequence[int]
 ) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield for each repeat its seed, the known samples and those asked about; skip repeats that know too few."""
     present = np.flatnonzero(target.present)
     n_known = _n_known(target, share)
     for seed in seeds if n_known >= LEAST_KNOWN else ():
@@ -345,7 +291,6 @@ def _repeat(
     known: NDArray[np.intp],
     asked: NDArray[np.intp],
 ) -> list[tuple[float, float]]:
-    """Return the area under the curve and the rank correlation without a transcript, and with each."""
     answers = target.positive[known]
     without = better_guess(None, has, known, answers, asked, seed)
     guesses = [without]

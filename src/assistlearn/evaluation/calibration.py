@@ -33,7 +33,6 @@ BEHIND = 1e-12
 """The smallest distance, in the exponent, of another class behind the winner."""
 
 UNCHANGED = (0.0, 0.0, 0.0)
-"""No correction of how sure the winner is."""
 
 HOLDOUT, OUT_OF_FOLD = "hold-out samples", "out-of-fold scores"
 """What a calibration may be fitted to."""
@@ -41,16 +40,10 @@ HOLDOUT, OUT_OF_FOLD = "hold-out samples", "out-of-fold scores"
 
 @dataclass(frozen=True)
 class ScoreCalibration:
-    """Turns the sum of all votes into probabilities.
+    """Turns the sum of all votes into probabilities: each class has a positive factor, and an offset added after it.
 
-    Attributes
-    ----------
-    factors, offsets : tuple of float
-        The factor by which the score of each class is multiplied, positive, and the offset that is then added.
-    fitted_to : str
-        The scores that it was fitted to: :data:`HOLDOUT` or :data:`OUT_OF_FOLD`; there were ``n_samples``.
-    sureness : tuple of float
-        The correction of how sure the winner is, for :func:`lowering`.
+    It was fitted to ``n_samples`` scores, which were :data:`HOLDOUT` or :data:`OUT_OF_FOLD`. The correction of how sure
+    the winner is, ``sureness``, is for :func:`lowering`.
     """
 
     factors: tuple[float, ...]
@@ -61,7 +54,6 @@ class ScoreCalibration:
 
     @classmethod
     def from_json(cls, kept: dict[str, Any] | None) -> ScoreCalibration | None:
-        """Return the calibration from the values that :func:`dataclasses.asdict` made of it; None for None."""
         if kept is None:
             return None
         factors, offsets = tuple(map(float, kept["factors"])), tuple(map(float, kept["offsets"]))
@@ -69,13 +61,7 @@ class ScoreCalibration:
         return cls(factors, offsets, str(kept["fitted_to"]), int(kept["n_samples"]), (offset, by_odds, by_lead))
 
     def probabilities(self, total: Floats) -> Floats:
-        """Return class probabilities from the sum of all votes.
-
-        The class with the highest score, the first among equals, stays the likeliest.
-
-        >>> ScoreCalibration((0.5, 0.5), (0.0, 0.0), HOLDOUT, 100).probabilities(np.array([[2.0, -2.0]])).round(2)
-        array([[0.88, 0.12]])
-        """
+        """Return class probabilities. The class with the highest score, the first among equals, stays the likeliest."""
         said = self._behind(total)
         if self.sureness != UNCHANGED and len(said):
             _hold(np.subtract(said, lowering(*odds_and_lead(said), self.sureness)[:, np.newaxis], out=said), total)
@@ -89,14 +75,12 @@ class ScoreCalibration:
         return found
 
     def _behind(self, total: Floats) -> Floats:
-        """Return the exponents relative to the winner's. No other class may exceed the winner."""
         found = self.exponents(total)
         found -= found[np.arange(len(total)), winners(total)][:, np.newaxis]
         return _hold(found, total)
 
 
 def _hold(behind: Floats, total: Floats) -> Floats:
-    """Keep the class with the most votes the likeliest, in place."""
     np.minimum(behind, -BEHIND, out=behind)
     behind[np.arange(len(total)), winners(total)] = 0.0
     return behind
@@ -107,19 +91,8 @@ def fit_calibration(
 ) -> ScoreCalibration:
     """Return the calibration that makes the true classes of these samples likely. Few samples change little.
 
-    Parameters
-    ----------
-    total : array of shape (n_samples, n_classes)
-        The sum of all votes on samples that no model has seen.
-    codes : array of int of shape (n_samples,)
-        Their true classes.
-    weights : array of shape (n_samples,), optional
-        How much each sample counts; equal by default. Uneven weights count as fewer samples.
-    fitted_to : str
-        The kind of scores: :data:`HOLDOUT` or :data:`OUT_OF_FOLD`.
+    No model may have seen these samples. Uneven weights count as fewer samples.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> margin = rng.normal(0, 2, 2_000)
     >>> codes = (rng.random(2_000) < 1 / (1 + np.exp(-margin))).astype(int)
@@ -187,13 +160,7 @@ def loss_and_slope(parameters: Floats, scores: Floats, truths: Floats, formula: 
 
 
 def in_words(calibration: ScoreCalibration | None, *, wanted: bool, learned: bool) -> str:
-    """Return whether and how probabilities are calibrated, as words after "probabilities:".
-
-    ``wanted`` says whether the plan asks for a calibration, ``learned`` whether there is a learned combination.
-
-    >>> in_words(ScoreCalibration((0.5, 0.5), (0.0, 0.0), HOLDOUT, 85), wanted=True, learned=False)
-    'calibrated by the votes on 85 hold-out samples'
-    """
+    """Return whether and how probabilities are calibrated, as words after "probabilities:"."""
     if calibration is not None and calibration.fitted_to == HOLDOUT:
         return f"calibrated by the votes on {calibration.n_samples} hold-out samples"
     if calibration is not None:
@@ -264,8 +231,7 @@ def odds_and_lead(behind: Floats) -> tuple[Floats, Floats]:
 def fit_sureness(behind: Floats, right: Bools, counts: Floats) -> tuple[float, float, float]:
     """Return the correction under which the winners are right as often as they say.
 
-    ``behind`` are exponents relative to the winner's, by a calibration that was not fitted to the same samples, and
-    ``counts`` how much each sample counts.
+    ``behind`` are exponents relative to the winner's, by a calibration that was not fitted to the same samples.
     """
     from scipy.optimize import minimize  # late, because `show` reads calibrations and must start fast
 
@@ -284,7 +250,6 @@ def fit_sureness(behind: Floats, right: Bools, counts: Floats) -> tuple[float, f
 
 
 MOST_GROUPS = 10
-"""The largest number of groups of answers."""
 
 FEWEST = 20
 """The smallest mean number of answers in a group: fewer answers say too little about a share. A single group may have
@@ -293,10 +258,7 @@ fewer, because answers that are equally sure are never divided."""
 
 @dataclass(frozen=True)
 class Reliability:
-    """A group of ``n_samples`` answers that claim to be about equally sure.
-
-    ``said`` is the mean probability of the class that was answered, and ``right`` the share that was right.
-    """
+    """Answers that claim to be about equally sure: the mean probability of what was answered, and the share right."""
 
     n_samples: int
     said: float
@@ -318,11 +280,6 @@ def reliability(
 
     Answers that are equally sure are always in the same group, so there may be fewer groups. Samples of weight zero do
     not count.
-
-    >>> said = np.repeat([[0.4, 0.6], [0.1, 0.9]], 20, axis=0)
-    >>> codes = np.repeat([1, 0, 1], [12, 10, 18])
-    >>> reliability(codes, said, np.ones(40, dtype=int))
-    (Reliability(n_samples=20, said=0.6, right=0.6), Reliability(n_samples=20, said=0.9, right=0.9))
     """
     counts = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
     rows = np.flatnonzero(counts > 0.0)

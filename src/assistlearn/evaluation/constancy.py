@@ -38,7 +38,6 @@ the least share of the spread that they have in training. Models of folds are su
 and lean to other classes; they hardly agree with others otherwise than it does."""
 
 TINY = 1e-9
-"""A spread that is none."""
 
 OF_AGREEMENT = 0.8
 """The share of the rate that agreements have. The other figures have the rest: they find votes that are all alike."""
@@ -46,8 +45,6 @@ OF_AGREEMENT = 0.8
 
 @dataclass(frozen=True)
 class Changed:
-    """What has changed in the votes of a helper, the number of people by whom it was noticed, and why, in words."""
-
     helper: str
     n: int
     why: str
@@ -72,7 +69,6 @@ class _Figure:
 
 
 def kept(n_samples: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Return the positions of the training samples whose votes are kept: all, or :data:`MOST` drawn at random."""
     if n_samples <= MOST:
         return np.arange(n_samples)
     return np.sort(np.random.RandomState([seed, 7]).permutation(n_samples)[:MOST])
@@ -90,16 +86,6 @@ def changed(
     The helper whose figures have changed most, all together, is named first. The others are then looked at again
     without it, since their agreement with it has changed, too. Where only two helpers vote and the initiator does not,
     their agreement does not tell which of them has changed. Then both are named.
-
-    >>> rng = np.random.default_rng(0)
-    >>> def said(n):
-    ...     truth = rng.choice([-1, 1], n)
-    ...     return {name: np.outer(0.5 * truth + rng.normal(size=n), [-1, 1]) for name in ("clinic", "lab", "scans")}
-    >>> then, now = said(500), said(200)
-    >>> [each.helper for each in changed(then, now, "clinic")]
-    []
-    >>> [each.helper for each in changed(then, now | {"lab": -now["lab"]}, "clinic")]
-    ['lab']
     """
     present = [name for name in now if name in then and _spoken(then[name]).any() and _spoken(now[name]).any()]
     helpers = [name for name in present if name != initiator]
@@ -127,14 +113,12 @@ def changed(
 
 
 def _most(agreement: bool, figures: Sequence[_Figure], rate: float) -> float:
-    """Return by how many standard errors a figure of this kind may be too small."""
     share = rate * (OF_AGREEMENT if agreement else 1.0 - OF_AGREEMENT)
     count = sum(each.sides for each in figures if each.agreement == agreement)
     return NormalDist().inv_cdf(1.0 - share / max(count, 1))
 
 
 def _figures(name: str, present: Sequence[str], then: Mapping[str, Floats], now: Mapping[str, Floats]) -> list[_Figure]:
-    """Return a helper's figures; none where too few people are there to compare."""
     before, after = _spoken(then[name]), _spoken(now[name])
     if min(before.sum(), after.sum()) < LEAST:
         return []
@@ -155,7 +139,6 @@ def _figures(name: str, present: Sequence[str], then: Mapping[str, Floats], now:
 
 
 def _with_all(name: str, others: Sequence[str], then: Mapping[str, Floats], now: Mapping[str, Floats]) -> list[_Figure]:
-    """Return the agreement with all others together, about the people of whom all speak."""
     before, after = (
         np.asarray(np.array([_spoken(said[agent]) for agent in (name, *others)]).all(axis=0), dtype=bool)
         for said in (then, now)

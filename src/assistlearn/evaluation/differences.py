@@ -32,8 +32,6 @@ LEAST = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Difference:
-    """The first figure minus the second, with the ends of its interval."""
-
     value: float
     low: float
     high: float
@@ -58,27 +56,8 @@ def differences(
     class. Both sets of answers get the same draws. Where several samples are about the same person, all this goes by
     persons, because these are drawn at random, and not their samples.
 
-    Parameters
-    ----------
-    codes : array of int of shape (n_samples,)
-        The true classes.
-    assisted, alone : array of shape (n_samples, n_classes)
-        Class probabilities.
-    weights : array of shape (n_samples,), optional
-        The weights of the samples; equal by default.
-    predicted : pair of arrays of int, optional
-        The predicted classes, assisted and alone; the likeliest by default.
-    seed : int
-        The seed of the draws.
-    only : sequence of str
-        Which metrics; all by default.
-    groups : array of int of shape (n_samples,), optional
-        Which samples are about the same person; by default no two are.
-
-    Returns
-    -------
-    differences : dict of str to Difference or None
-        Assisted minus alone; None where a metric is not defined, or fewer than two persons have a weight.
+    The predicted classes, assisted and alone, are the likeliest by default. A difference is None where a metric is not
+    defined, or fewer than two persons have a weight.
     """
     one, other = (answers_of(codes, said, weights, own) for said, own in zip((assisted, alone), predicted, strict=True))
     people = groups if weights is None else at(groups, np.flatnonzero(weights > 0.0))
@@ -104,7 +83,6 @@ def _difference(
 
 
 def _interval_of_mean(name: str, one: Answers, other: Answers, groups: Groups | None) -> tuple[float, float]:
-    """Return the interval of the mean of the samples' own differences, by Student's distribution."""
     each, weights = _MEANS[name](one) - _MEANS[name](other), one.weights
     if groups is not None:
         each, weights = of_persons(each, weights, groups)
@@ -151,7 +129,6 @@ def _briers(answers: Answers) -> Floats:
 
 
 _MEANS = {"accuracy": _right, "log_loss": log_losses, "brier": _briers}
-"""The metrics that are means over samples, and the functions that return the value of every sample."""
 
 
 def resampled(
@@ -218,10 +195,7 @@ def _figures(answers: Answers, names: Sequence[str]) -> Callable[[Floats], dict[
 
 
 def _curve(scores: Floats, positive: Bools) -> Callable[[Floats], tuple[Floats, Floats]]:
-    """Return what computes the weight of the positive samples, and of all, down to each score (draws x scores).
-
-    Samples are ranked once, from the highest score to the lowest, equal scores together.
-    """
+    """Return what computes the weight of the positive samples, and of all, down to each score (draws x scores)."""
     order = np.argsort(-scores, kind="stable")
     ranked_scores = scores[order]
     last = np.flatnonzero(np.append(ranked_scores[1:] != ranked_scores[:-1], True))
@@ -239,7 +213,6 @@ def _curve(scores: Floats, positive: Bools) -> Callable[[Floats], tuple[Floats, 
 
 
 def _area(positive: Floats, every: Floats) -> Floats:
-    """Return the area under the ROC curve, by trapezoids."""
     negative = every - positive
     steps = np.diff(negative, axis=1)
     area = negative[:, 0] * positive[:, 0] + np.einsum("ij,ij->i", steps, positive[:, 1:] + positive[:, :-1])
@@ -248,7 +221,6 @@ def _area(positive: Floats, every: Floats) -> Floats:
 
 
 def _precision(positive: Floats, every: Floats) -> Floats:
-    """Return the average precision: the precision at each score, weighed by the recall that it adds."""
     precision = np.divide(positive, every, out=np.zeros_like(positive), where=every > 0.0)
     added = np.diff(positive, axis=1)
     found: Floats = positive[:, 0] * precision[:, 0] + np.einsum("ij,ij->i", added, precision[:, 1:])

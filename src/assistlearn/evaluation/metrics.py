@@ -39,8 +39,7 @@ class Answers:
 class Metric:
     """One figure of how good answers are.
 
-    ``name`` is what settings and results call it, ``title`` what a text does. Some need samples of every class, and
-    some judge the probabilities themselves, not only their order.
+    Some need samples of every class, and some judge the probabilities themselves, not only their order.
     """
 
     name: str
@@ -51,11 +50,9 @@ class Metric:
     of_probabilities: bool = False
 
     def of(self, answers: Answers) -> float | None:
-        """Return the figure; None where it is not defined."""
         return self.compute(answers) if self.is_defined(answers) else None
 
     def is_defined(self, answers: Answers) -> bool:
-        """Return whether there are samples, two classes or more and, if needed, samples of every class."""
         least = answers.n_classes if self.needs_every_class else 1
         return answers.n_classes > 1 and len(answers.occurring) >= least
 
@@ -66,7 +63,6 @@ class Metric:
 def answers_of(
     codes: Codes, probabilities: Floats, weights: Floats | None = None, predicted: Codes | None = None
 ) -> Answers:
-    """Return the answers to judge, without samples of weight zero."""
     counts = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
     chosen = winners(probabilities) if predicted is None else np.asarray(predicted)
     rows = counts > 0.0
@@ -76,27 +72,13 @@ def answers_of(
 def measure(
     codes: Codes, probabilities: Floats, weights: Floats | None = None, predicted: Codes | None = None
 ) -> dict[str, float | None]:
-    """Return every metric by name; None where one is not defined, because samples or a class are missing.
-
-    The predicted classes are the likeliest, unless they are given.
-
-    >>> said = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.7, 0.3]])
-    >>> {name: round(figure, 3) for name, figure in measure(np.array([0, 0, 1, 1]), said).items()}
-    {'accuracy': 0.5, 'balanced_accuracy': 0.5, 'log_loss': 0.612, 'brier': 0.225, 'roc_auc': 0.75,
-     'average_precision': 0.833}
-    """
+    """Return every metric by name; None where one is not defined, because samples or a class are missing."""
     answers = answers_of(codes, probabilities, weights, predicted)
     return {name: metric.of(answers) for name, metric in METRICS.items()}
 
 
 def confusion(codes: Codes, predicted: Codes, n_classes: int, weights: Floats | None = None) -> Floats:
-    """Return how often each true class (rows) was answered as each class (columns), by weight.
-
-    >>> confusion(np.array([0, 0, 1]), np.array([0, 1, 1]), n_classes=3)
-    array([[1., 1., 0.],
-           [0., 1., 0.],
-           [0., 0., 0.]])
-    """
+    """Return how often each true class (rows) was answered as each class (columns), by weight."""
     from sklearn import metrics
 
     if not len(codes):
@@ -108,12 +90,8 @@ def confusion(codes: Codes, predicted: Codes, n_classes: int, weights: Floats | 
 
 
 def recalls(table: Floats) -> list[float | None]:
-    """Return which share of each true class of :func:`confusion` was answered right; None where it does not occur."""
     right, whole = np.diagonal(table), table.sum(axis=1)
     return [float(r / w) if w > 0.0 else None for r, w in zip(right, whole, strict=True)]
-
-
-# -- what scikit-learn computes
 
 
 def _accuracy(answers: Answers) -> float:
@@ -195,14 +173,7 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
 
 
 def losses(loss: SampleLoss, codes: Codes, decided: Codes, probabilities: Floats) -> Floats:
-    """Return the bounded loss of a decision on each sample: zero-one loss, or log loss with a clipped probability.
-
-    >>> p = np.array([[0.75, 0.25], [0.001, 0.999]])
-    >>> losses("zero-one", np.array([0, 0]), p.argmax(axis=1), p)
-    array([0., 1.])
-    >>> losses("log", np.array([0, 0]), p.argmax(axis=1), p).round(3)
-    array([0.288, 4.605])
-    """
+    """Return the bounded loss of a decision on each sample: zero-one loss, or log loss with a clipped probability."""
     if loss == "zero-one":
         return np.asarray(decided != codes, dtype=np.float64)
     of_truth = probabilities[np.arange(len(codes)), codes]

@@ -47,8 +47,6 @@ NOTHING = 1e-12
 
 
 class MeanLimits(NamedTuple):
-    """The smallest and the largest mean that are not excluded."""
-
     lower: float
     upper: float
 
@@ -82,12 +80,10 @@ class ConfidenceSequence:
 
     @property
     def mean(self) -> float:
-        """The mean of the values; not a number before the first."""
         return self._low + self._range * float(self._values @ self._counts) / self.n if self.n else float("nan")
 
     @property
     def error(self) -> float:
-        """The standard error of this mean; infinite before the second value."""
         return self._range * mean_and_error(np.repeat(self._values, self._counts.astype(np.intp)))[1]
 
     @property
@@ -111,8 +107,8 @@ class ConfidenceSequence:
 def lower_limit(values: Floats, counts: Floats, log_threshold: float, least: float = 0.0) -> float:
     """Return the largest candidate mean that is excluded: against it, the capital has reached a threshold.
 
-    ``values`` are the different values, between 0 and 1, and ``counts`` how often each was seen. Candidates up to
-    ``least`` are already excluded.
+    ``values`` lie between 0 and 1, and ``counts`` says how often each was seen. Candidates up to ``least`` are already
+    excluded.
     """
     greatest = float(values @ counts / counts.sum()) if len(values) else 0.0
     if greatest <= max(least, NOTHING) or (least > 0.0 and log_capital(values, counts, least) < log_threshold):
@@ -138,7 +134,6 @@ MOST_TRAINING = 5_000
 """The largest number of samples to train on, if ``train_size`` is a share."""
 
 MOST_OPENED = 10_000
-"""The largest number of samples that are opened."""
 
 STREAM = 5
 """The number of the pilot's stream of random numbers. A seed has several streams; the others belong to the run."""
@@ -152,10 +147,6 @@ def drawn(
     The draw does not look at labels: samples that are opened later must be like those opened before. But every class
     must be among those to train on. All samples of a person (``groups``) are trained on, or one of them may be opened:
     a second one would say little more.
-
-    >>> training, pool = drawn(Terms(train_size=4), np.array([0, 0, 0, 1] * 2), seed=1)
-    >>> training, pool
-    (array([1, 3, 5, 6]), array([4, 0, 7, 2]))
     """
     order = np.random.RandomState([seed, STREAM]).permutation(len(labels))
     n_training = _n_training(terms.train_size, len(labels))
@@ -183,7 +174,6 @@ def drawn(
 def _parted(
     order: NDArray[np.intp], n_training: int, groups: Groups | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the samples to train on, and those that may be opened: the first ones of an order, and the others."""
     if groups is None:
         return np.sort(order[:n_training]), order[n_training : n_training + MOST_OPENED]
     place = in_order(groups, order)
@@ -214,8 +204,6 @@ WorthAnswer: TypeAlias = Literal["yes", "no", "undecided"]
 
 
 class Look(NamedTuple):
-    """The gain and its limits after ``n_opened`` opened samples."""
-
     n_opened: int
     estimate: float
     lower: float
@@ -226,21 +214,9 @@ class Look(NamedTuple):
 class Gain:
     """What some helpers gain, and whether that is enough.
 
-    Attributes
-    ----------
-    helpers : tuple of str
-        The helpers whose gain this is.
-    answer : {"yes", "no", "undecided"}
-        Whether the gain is as large as was asked for.
-    estimate : float
-        How much lower the loss is with their help. It is the mean over the opened samples, less what these show by
-        chance because the answer came when they did.
-    lower, upper : float
-        The limits of the gain for samples like these. They are valid however often you look.
-    alpha : float
-        The largest chance that the limits do not hold.
-    path : tuple of Look
-        The gain and its limits after each block.
+    The ``estimate`` is the mean over the opened samples, less what these show by chance because the answer came when
+    they did. The limits ``lower`` and ``upper`` are valid however often you look, but for a chance of ``alpha``. The
+    ``path`` has the gain and its limits after each block.
     """
 
     helpers: tuple[str, ...]
@@ -263,25 +239,12 @@ class Gain:
 
 @dataclass(frozen=True)
 class Worth:
-    """What a pilot has found.
+    """What a pilot has found. The answer is about all helpers ``together``.
 
-    Attributes
-    ----------
-    together : Gain
-        The gain of all helpers together: the answer.
-    helpers : mapping of str to Gain
-        The gain of each helper alone with the initiator.
-    terms : Terms
-        The question that the pilot answers.
-    n_training, n_opened, n_closed : int
-        How many samples were trained on, were opened, and stayed closed.
-    loss_alone, loss_assisted : float
-        The mean loss on the opened samples.
-    n_bytes : mapping of str to int, or None
-        How many bytes were exchanged with each helper; None if all agents were in one process.
-    alone_by_labels : bool
-        Whether the initiator has labels and no features: alone it answers the most frequent class, with the shares of
-        the labels as probabilities.
+    The gains of ``helpers`` are those of each alone with the initiator. The losses are means over the
+    opened samples. ``n_closed`` samples might have been opened, and were not. ``n_bytes`` were exchanged with each
+    helper; it is None if all agents were in one process. Where ``alone_by_labels``, the initiator has labels and no
+    features: alone it answers the most frequent class, with the shares of the labels as probabilities.
     """
 
     together: Gain
@@ -297,16 +260,13 @@ class Worth:
 
     @property
     def answer(self) -> WorthAnswer:
-        """Whether all helpers together gain as much as was asked for."""
         return self.together.answer
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The limits of what all helpers together gain."""
         return self.together.lower, self.together.upper
 
     def __str__(self) -> str:
-        """Return the answer in a sentence."""
         found, (lower, upper), what = self.together, self.interval, LOSS_WORDS[self.terms.loss]
         alone = f"{self.loss_alone:.3f}{' (the most frequent class)' if self.alone_by_labels else ''}"
         return (
@@ -337,16 +297,7 @@ class Weighing:
     """Collects the losses of opened samples, block by block, and answers the questions of a pilot.
 
     The first question is about all helpers together and has half of alpha. The others are about each helper and share
-    the other half. With a single helper there is one question, which gets all of alpha. ``sets`` are the helpers that
-    each question is about.
-
-    >>> weighing = Weighing(Terms(at_least=0.02), ["lab", "scans"])
-    >>> weighing.sets
-    [('lab', 'scans'), ('lab',), ('scans',)]
-    >>> alone, right, wrong = np.repeat([1.0, 0.0], [15, 35]), np.zeros(50), np.ones(50)
-    >>> weighing.hear(np.array([alone, right, right, wrong]))
-    >>> weighing.answered, [gain.answer for gain in weighing.gains()]
-    (True, ['yes', 'yes', 'no'])
+    the other half. With a single helper there is one question, which gets all of alpha.
     """
 
     def __init__(self, terms: Terms, helpers: Sequence[str]) -> None:
@@ -377,17 +328,11 @@ class Weighing:
         self._sum += losses[:2].sum(axis=1)
 
     def gains(self) -> list[Gain]:
-        """Return the present answer to each question, with the gain and its limits."""
         return [question.gain() for question in self._questions]
 
     def worth(
         self, n_training: int, n_pool: int, n_bytes: Mapping[str, int] | None = None, alone_by_labels: bool = False
     ) -> Worth:
-        """Return the result of the pilot.
-
-        ``n_pool`` samples might have been opened, and ``n_bytes`` were exchanged with each helper. ``alone_by_labels``
-        says that the initiator has labels alone.
-        """
         together, *each = self.gains()
         by_helper = {gain.helpers[0]: gain for gain in each or [together]}
         alone, assisted = (float(mean) for mean in self._sum / max(self.n_opened, 1))
@@ -397,8 +342,6 @@ class Weighing:
 
 
 class _Question:
-    """Whether some helpers gain enough."""
-
     def __init__(self, helpers: tuple[str, ...], alpha: float, terms: Terms) -> None:
         most = greatest(terms.loss)
         self.sequence = ConfidenceSequence(alpha, -most, most)

@@ -19,33 +19,13 @@ from assistlearn.types import Codes, Floats
 class Report:
     """How good a result is on samples that nothing was fitted to: with help and alone, side by side.
 
-    Attributes
-    ----------
-    n_samples : int
-        The number of hold-out samples.
-    assisted, alone : dict of str to float or None
-        Every metric, with the helpers and of the initiator alone; None where it is not defined.
-    differences : dict of str to Difference or None
-        Assisted minus alone, with 95 % intervals.
-    models_alone : int
-        How many models the initiator had for *alone*: as many as all agents have together; 0 if it has no columns.
-    confusion : list of list of float
-        How often each true class (rows) was predicted as each class (columns), with help. Where samples have weights,
-        it is scaled so that it sums to the number of samples.
-    recalls, recalls_alone : list of float or None
-        Which share of each class was predicted right, with help and alone.
-    shares : GainShares or None
-        How much each helper helped; None if there are too few samples to tell.
-    worse : list of str
-        Helpers that make the result worse, by more than chance explains.
-    left_out : list of str
-        Agents whose votes do not count: those that make the result worse, if the plan says so, and those whose answers
-        the hold-out samples contradict.
-    reliability, reliability_alone : tuple of Reliability
-        How sure the answers were, and how often they were right, with help and alone.
-    alone_by_labels : bool
-        Whether the initiator has labels and no features: alone it answers the most frequent class, with the shares of
-        the labels as probabilities.
+    Figures are None where they are not defined. The helpers' ``shares`` are None if there are too few samples to tell.
+    For *alone* the initiator had ``models_alone``: as many as all agents have together; 0 if it has no columns. Where
+    ``alone_by_labels``, it has labels and no features: alone it answers the most frequent class, with the shares of the
+    labels as probabilities. The ``confusion`` says how often each true class (rows) was predicted as each class
+    (columns), with help. Where samples have weights, it is scaled so that it sums to the number of samples. Helpers are
+    ``worse`` if they make the result worse, by more than chance explains. The votes of those ``left_out`` do not count:
+    they make the result worse, if the plan says so, or the hold-out samples contradict their answers.
     """
 
     n_samples: int
@@ -84,7 +64,6 @@ def compare(
     seed: int,
     groups: Groups | None = None,
 ) -> dict[str, Any]:
-    """Return the parts of a report that follow from the decisions with help and alone."""
     n_classes = assisted.total.shape[1]
     answered = winners(assisted.total), winners(alone.total)
     counted = None if weights is None else weights * (len(codes) / weights.sum())
@@ -103,7 +82,6 @@ def compare(
 
 
 def _likely(decided: Decided) -> Floats:
-    """Return the probabilities that users see: the calibrated ones, if there are any."""
     return decided.probabilities if decided.calibrated is None else decided.calibrated
 
 
@@ -151,24 +129,14 @@ Verdict: TypeAlias = Literal["yes", "no", "worse", "undecided"]
 """Whether help was worth it. Only pilots say "no", and only other runs say "worse"."""
 
 SharedIn: TypeAlias = Literal["accuracy", "loss"]
-"""Helpers have shares in the accuracy and in the log loss. These are the two names."""
 
 
 @dataclass(frozen=True)
 class Headline:
-    """The answer, which every view shows first.
+    """The answer, which every view shows first. No model was fitted to the samples that it was measured on.
 
-    Attributes
-    ----------
-    what : str
-        The figure that is compared, such as accuracy.
-    n_samples : int
-        The number of samples that it was measured on. No model was fitted to them.
-    alone, assisted : float or None
-        The figure alone and with help; None where it is not defined on these samples.
-    difference : Difference or None
-        Assisted minus alone; in pilots (``is_gain``) the gain, by which the loss is lower. None where there is no
-        interval.
+    The ``difference`` is assisted minus alone; in pilots (``is_gain``) it is the gain, by which the loss is lower. None
+    where there is no interval.
     """
 
     verdict: Verdict
@@ -183,8 +151,6 @@ class Headline:
 
 @dataclass(frozen=True)
 class Compared:
-    """One metric, with help and alone; None where it is not defined."""
-
     name: str
     assisted: float | None
     alone: float | None
@@ -212,19 +178,11 @@ class ShareRow:
 
 @dataclass(frozen=True)
 class AgentRow:
-    """What an agent contributed.
+    """What an agent contributed: its turns, those that gave a model, and those that it sat out.
 
-    Attributes
-    ----------
-    turns, made, sat_out : int
-        Its turns, those that gave a model, and those that it sat out.
-    models, weight : int, float
-        Its models in the result, and the sum of their weights. A model counts if its round does, and its agent was not
-        left out. As long as there is no result, all models count.
-    best : float or None
-        The largest share of training samples on which one of these models was right.
-    left : int or None
-        The turn from which the run went on without it.
+    Its ``models``, their ``weight`` in all, and the accuracy of the ``best`` in training are those in the result: a
+    model counts if its round does, and its agent was not left out. As long as there is no result, all models count. The
+    run went on without the agent from the turn ``left``.
     """
 
     agent: str
@@ -248,14 +206,9 @@ class Confusion:
 
 @dataclass(frozen=True)
 class TrainedWith:
-    """What was exchanged with a helper in training.
+    """The bytes that were exchanged with a helper in training.
 
-    Attributes
-    ----------
-    sent, received : int
-        The bytes of all messages to it and from it.
-    answer_bits, news_bits : float or None
-        Per training sample, the bits of its answer to a turn, and those that told it of one turn of another agent.
+    Bits are per training sample: those of its answer to a turn, and those that told it of one turn of another agent.
     """
 
     helper: str
@@ -269,23 +222,9 @@ class TrainedWith:
 class Findings:
     """What the hold-out samples say about a result. What is not known is None or empty.
 
-    Attributes
-    ----------
-    metric : str
-        The name of the metric that leads. The verdict, the first figures and the order of the others follow it.
-    answer : Headline or None
-        Whether help was worth it, by that metric.
-    metrics : tuple of Compared
-        All metrics: the one that leads, then accuracy, then the others.
-    shared_in : {"accuracy", "loss"}
-        Which shares of the helpers lead: those in the accuracy, or those in the log loss.
-    shares, together : tuple of ShareRow, ShareRow or None
-        How much of the result is due to each helper's votes, and to those of all helpers. The latter is what they add
-        to ``accuracy_of_own_votes``, and not to *alone*.
-    accuracy_of_own_votes : float or None
-        The accuracy of the result without the helpers' votes: only with the votes that the initiator has in it.
-    worse, left_out : tuple of str
-        Helpers that make the result worse; agents whose votes do not count.
+    The verdict, the first figures and the order of the others follow the ``metric`` that leads. Which shares of the
+    helpers lead is ``shared_in``. All helpers ``together`` have added their share to ``accuracy_of_own_votes``, and not
+    to *alone*: it is that of the result with only the votes that the initiator has in it.
     """
 
     metric: str
@@ -306,14 +245,7 @@ class Findings:
 
 
 def findings(report: Mapping[str, Any] | None, metric: str) -> Findings:
-    """Return what a report says, given its fields as plain values; while a run is judged, some may be missing.
-
-    >>> figures = {"accuracy": 0.99, "log_loss": 0.2}, {"accuracy": 0.99, "log_loss": 0.5}
-    >>> between = {"accuracy": None, "log_loss": {"value": -0.3, "low": -0.4, "high": -0.2}}
-    >>> report = {"n_samples": 90, "assisted": figures[0], "alone": figures[1], "differences": between}
-    >>> findings(report, "accuracy").answer.verdict, findings(report, "log_loss").answer.verdict
-    ('undecided', 'yes')
-    """
+    """Return what a report says, given its fields as plain values; while a run is judged, some may be missing."""
     shared_in: SharedIn = "accuracy" if metric in ("accuracy", "balanced_accuracy") else "loss"
     if not report or report["assisted"].get("accuracy") is None:
         return Findings(metric, shared_in=shared_in)
@@ -380,17 +312,12 @@ def _confusion(report: Mapping[str, Any]) -> Confusion | None:
 def in_the_result(
     agent: str, contributions: Iterable[Mapping[str, Any]], left_out: Sequence[str]
 ) -> tuple[int, float, float | None]:
-    """Return how many models of an agent the result has, the sum of their weights, and the best in training.
-
-    ``contributions`` are all models of the rounds that count, of all agents.
-    """
     own = [each for each in contributions if each["agent"] == agent and agent not in left_out]
     best = max((each["accuracy"] for each in own), default=None)
     return len(own), sum(each["model_weight"] for each in own), best
 
 
 def trained_with(result: Mapping[str, Any]) -> tuple[TrainedWith, ...]:
-    """Return what was exchanged with each helper in training, from the result of a run."""
     found = []
     for helper, counts in result["traffic"].items():
         sent, received = counts["sent"], counts["received"]

@@ -30,30 +30,20 @@ Decide = Callable[[frozenset[str]], tuple[Floats, Floats]]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over samples, and its standard error. The mean plus or minus 1.96 errors is about a 95 % interval."""
+    """A mean over samples, and its standard error."""
 
     value: float
     error: float
 
     def __str__(self) -> str:
-        """Return the mean, with its 95 % interval.
-
-        >>> print(Estimate(0.25, 0.05))
-        +0.250 ± 0.098
-        """
         return f"{self.value:+.3f} ± {HALF_INTERVAL * self.error:.3f}"
 
 
 @dataclass(frozen=True)
 class GainShare:
-    """One helper's part of the gain.
+    """One helper's part of the gain: by how much it lowers the log loss and raises the accuracy, as its share.
 
-    Attributes
-    ----------
-    loss, accuracy : Estimate
-        By how much it lowers the log loss and raises the accuracy, as its share.
-    loss_if_dropped, accuracy_if_dropped : Estimate
-        By how much the log loss is higher, and the accuracy lower, without it, all others staying.
+    If it is dropped and all others stay, the log loss is ``loss_if_dropped`` higher. Likewise for the accuracy.
     """
 
     helper: str
@@ -65,18 +55,10 @@ class GainShare:
 
 @dataclass(frozen=True)
 class GainShares:
-    """Every helper's share of what the initiator has gained.
+    """By how much the helpers lower the log loss and raise the accuracy, all together; the shares of each sum to it.
 
-    Attributes
-    ----------
-    loss, accuracy : Estimate
-        By how much the helpers lower the log loss and raise the accuracy, all together; the shares sum to it.
-    helpers : tuple of GainShare
-        In the order of the agents.
-    n_samples : int
-        The number of samples.
-    n_orders : int or None
-        How many orders of joining were drawn; None if all sets of helpers were tried.
+    Helpers are in the order of the agents. ``n_orders`` says how many orders of joining were drawn; it is None if all
+    sets of helpers were tried.
     """
 
     loss: Estimate
@@ -120,25 +102,13 @@ def shares_of_sum(
     seed: int = 0,
     groups: Groups | None = None,
 ) -> GainShares:
-    """Return the helpers' shares, if the decision is the sum of the agents' scores.
+    """Return the helpers' shares, if the decision is the sum of the agents' scores, each ``n x K``.
 
-    Parameters
-    ----------
-    own, scores : array of shape (n_samples, n_classes), mapping of str to such arrays
-        The initiator's scores, and every helper's.
-    codes : array of int of shape (n_samples,)
-        The true classes.
-    weights : array of shape (n_samples,), optional
-        The weights of the samples; equal by default.
-    calibration : ScoreCalibration, optional
-        Turns the sum into probabilities; by default the formula of :func:`assistlearn.core.votes.probabilities`.
-    seed : int
-        The seed of the orders that are drawn if there are more than :data:`MOST_EXACT` helpers.
-    groups : array of int of shape (n_samples,), optional
-        Which samples are about the same person, for standard errors; by default no two are.
+    A ``calibration`` turns the sum into probabilities; by default it is the formula of
+    :func:`assistlearn.core.votes.probabilities`. The ``seed`` is that of the orders that are drawn if there are more
+    than :data:`MOST_EXACT` helpers. Standard errors go by persons where ``groups`` says which samples are about the
+    same one.
 
-    Examples
-    --------
     >>> own, codes = np.array([[0.2, -0.2], [0.1, -0.1]]), np.array([0, 1])
     >>> found = shares_of_sum(own, {"lab": np.array([[0.5, -0.5], [-0.5, 0.5]]), "noise": np.zeros((2, 2))}, codes)
     >>> [(share.helper, share.accuracy.value) for share in found.helpers]
@@ -167,9 +137,8 @@ def shares_of_decisions(
 ) -> GainShares:
     """Return the helpers' shares, if ``decide`` makes the decision with each set of helpers.
 
-    It returns total scores and class probabilities, each ``n x K``, for a set of helpers and the initiator. It is
-    called once for every set or, with many helpers, for the sets along each drawn order. The other arguments are those
-    of :func:`shares_of_sum`.
+    It is called once for every set or, with many helpers, for the sets along each drawn order. The other arguments are
+    those of :func:`shares_of_sum`.
     """
     counts = _weights(codes, weights)
     found = _PerSample(len(helpers), counts, groups)
@@ -201,7 +170,6 @@ def _weights(codes: Codes, weights: Floats | None) -> Floats:
 
 
 def _all_and_without_each(n_helpers: int) -> Bools:
-    """Return the set of all helpers, then each set without one."""
     without: Bools = ~np.eye(n_helpers, dtype=bool)
     return np.vstack([np.ones((1, n_helpers), dtype=bool), without])
 
@@ -241,7 +209,6 @@ class _PerSample:
             self.dropped_right[missing[0]] -= right
 
     def add_order(self, order: Codes, values: Sequence[tuple[Floats, Floats]]) -> None:
-        """Add what each helper changes when it joins in this order."""
         means = np.zeros((2, self.n_helpers))
         whole = self.weights.sum()
         for helper, before, after in zip(order, values[:-1], values[1:], strict=True):
@@ -252,7 +219,7 @@ class _PerSample:
         self.by_order.append(means)
 
     def add_dropped(self, values: Sequence[tuple[Floats, Floats]]) -> None:
-        """Set what is lost without each helper, from the values of the set of all and of each set without one."""
+        """Set what is lost without each helper. The values are those of all helpers, then of each set without one."""
         (loss, right), *without = values
         for helper, (own_loss, own_right) in enumerate(without):
             self.dropped_loss[helper] = own_loss - loss
@@ -330,7 +297,6 @@ def drawn_orders(n_players: int, seed: int, pairs: int = PAIRS) -> NDArray[np.in
 
 
 def sets_on_the_way(order: NDArray[np.intp]) -> Iterator[Bools]:
-    """Yield the sets while players join in this order, from the empty set to the set of all."""
     members = np.zeros(len(order), dtype=bool)
     yield members.copy()
     for player in order:
@@ -395,7 +361,6 @@ class SumsOfSets:
         return self._on_the_way([[0], *([helper + 1] for helper in order)])
 
     def _on_the_way(self, steps: Sequence[Sequence[int]]) -> list[tuple[Floats, Floats]]:
-        """Return losses and right answers after each step. In a step, some agents join."""
         votes = np.zeros_like(self._votes[0])
         exponents = None if self._exponents is None else np.zeros_like(votes)
         found = []
@@ -442,8 +407,7 @@ def _right(gaps: Floats, most: Floats) -> Floats:
 def _hold_winner(exponents: Floats, gaps: Floats, right: Floats) -> None:
     """Keep the class with the most votes the likeliest, as a calibration does; in place.
 
-    Exponents are relative to the true class. Where the true class has won, the others stay at or below it. Elsewhere
-    all classes, the true one included, stay at or below the winner.
+    Exponents are relative to the true class.
     """
     best, top = gaps[0].copy(), exponents[0].copy()
     for gap, exponent in zip(gaps[1:], exponents[1:], strict=True):
@@ -492,14 +456,13 @@ def _sums(parts: Sequence[Floats], block: slice) -> Floats:
 
 
 def _other_classes(codes: Codes, n_classes: int) -> NDArray[np.intp]:
-    """Return the classes but the true one, in order: (n_classes - 1) x samples."""
     places = np.arange(n_classes - 1)[:, np.newaxis]
     others: NDArray[np.intp] = places + (places >= codes)
     return others
 
 
 def _ahead(scores: Floats, codes: Codes, others: NDArray[np.intp]) -> Floats:
-    """Return by how much the other classes are ahead of the true one: (n_classes - 1) x samples."""
+    """Return by how much the other classes are ahead of the true one: (K - 1) x samples."""
     rows = np.arange(len(codes))
     gaps: Floats = scores[rows, others] - scores[rows, codes]
     return np.ascontiguousarray(gaps)

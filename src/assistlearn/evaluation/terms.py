@@ -12,14 +12,12 @@ from assistlearn.errors import SettingsError
 SampleLoss: TypeAlias = Literal["zero-one", "log"]
 
 LOSS_WORDS = {"zero-one": "error rate", "log": "log loss"}
-"""The names of the losses in texts."""
 
 CLIP = 0.01
 """A smaller probability of the true class counts as this one, because bets need a bounded loss."""
 
 
 def greatest(loss: SampleLoss) -> float:
-    """Return the largest possible loss of a sample; the smallest is 0."""
     if loss not in get_args(SampleLoss):
         raise SettingsError(f"loss={loss!r} must be one of {list(get_args(SampleLoss))}.")
     return 1.0 if loss == "zero-one" else -math.log(CLIP)
@@ -40,21 +38,12 @@ class Terms:
         The smallest gain that is worth it. With the zero-one loss 0.02 is 2 points of accuracy.
     alpha : float
         The largest chance that any of the answers is wrong, however often you look.
-    loss : {"zero-one", "log"}
-        How answers are scored.
     block : int
         How many samples are opened at a time.
     train_size : float or int
         The share of the labelled samples that are trained on, at most 5,000; or their number.
     each_helper : bool
         Whether to go on until there is also an answer for each helper by itself.
-
-    Examples
-    --------
-    >>> Terms(at_least=2.0)
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.SettingsError: at_least=2.0 must lie between -1 and 1, like every difference in 'zero-one' loss.
     """
 
     at_least: float = 0.0

@@ -16,7 +16,6 @@ TITLES = {
     "roc_auc": "ROC AUC",
     "average_precision": "average precision",
 }
-"""What the metrics are called."""
 
 VERDICTS = {
     "yes": "Help was worth it.",
@@ -24,10 +23,8 @@ VERDICTS = {
     "worse": "Help made it worse.",
     "undecided": "It is not certain whether help was worth it.",
 }
-"""Whether help was worth it, in words."""
 
 SHARES = ("accuracy", "balanced accuracy", "error rate")
-"""Figures that people read as percentages."""
 
 COMBINATIONS = {
     "sum": "they are added up",
@@ -39,7 +36,6 @@ COMBINATIONS = {
     "alone": "only the initiator's votes count, because the others did not help",
     "linear alone": "a linear model of the initiator's own scores, because the others did not help",
 }
-"""What a combination is, in words."""
 
 
 MOST_FREQUENT, LABEL_SHARES = "the most frequent class", "the shares of the labels"
@@ -47,7 +43,6 @@ MOST_FREQUENT, LABEL_SHARES = "the most frequent class", "the shares of the labe
 
 
 def combination_in_words(kind: str, label_only: bool = False) -> str:
-    """Return what a combination is; an initiator with labels alone has no scores and no columns of its own."""
     if not label_only:
         return COMBINATIONS.get(kind, kind)
     if kind in ("alone", "linear alone", "offset alone"):
@@ -57,13 +52,11 @@ def combination_in_words(kind: str, label_only: bool = False) -> str:
 
 
 def compared_in_words(label_only: bool) -> str:
-    """Return the caption of a table of metrics, which says what it compares."""
     alone = f": {MOST_FREQUENT}, by {LABEL_SHARES}" if label_only else " with as many models"
     return f"With help, and the initiator alone{alone}"
 
 
 def difference_in_words(found: Headline) -> str:
-    """Return the difference with help, or the gain of a pilot, and its interval; or why there is none."""
     if found.assisted is None:
         return f"The {found.what} is not defined on these samples: it needs samples of every class."
     if found.difference is None:
@@ -92,7 +85,6 @@ def answer_in_words(found: Headline, label_only: bool = False) -> str:
 
 
 def unchecked_in_words(helpers: Sequence[str]) -> str:
-    """Return what a result without hold-out samples must say: that nothing was checked."""
     checked = (
         f"So nothing that {listed(helpers)} said was checked: a helper that repeats the labels it was told looks like "
         "a good one. And nobody"
@@ -105,7 +97,6 @@ def unchecked_in_words(helpers: Sequence[str]) -> str:
 
 
 def shares_in_words(found: Findings, initiator: str) -> str:
-    """Return what the helpers' shares are compared with, if the initiator has votes of its own."""
     own, alone = found.accuracy_of_own_votes, found.measured("accuracy")
     if own is None or alone is None or found.together is None:
         return ""
@@ -126,7 +117,6 @@ def gained(found: Headline, value: float) -> str:
 
 
 def alone_in_words(what: str) -> str:
-    """Return what a figure of an initiator with labels alone is based on, without help."""
     return MOST_FREQUENT if what in SHARES else LABEL_SHARES
 
 
@@ -147,7 +137,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def percent(value: float | None) -> str:
-    r"""Return a share as a percentage. A line never breaks between the number and the sign.
+    r"""Return a percentage in which a line never breaks between the number and the sign.
 
     >>> percent(0.8125), percent(None)
     ('81.2\xa0%', '-')
@@ -156,12 +146,10 @@ def percent(value: float | None) -> str:
 
 
 def points(value: float) -> str:
-    """Return a difference of shares in percentage points."""
     return f"{100 * value:+.1f}"
 
 
 def figure(value: float | None, digits: int = 3) -> str:
-    """Return a figure, or a dash where there is none."""
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
@@ -178,5 +166,4 @@ def duration(seconds: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

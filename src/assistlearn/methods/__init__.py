@@ -52,10 +52,6 @@ def method_class(name: str) -> type[Method]:
 
 
 def method_named(name: str, settings: Mapping[str, Any]) -> Method:
-    """Return a method, made with those ``settings`` that it needs; others are ignored.
-
-    >>> method_named("soft", {"loss": "logistic", "shrinkage": 0.5, "score_bits": 8, "n_rounds": 3})
-    Soft(loss='logistic', shrinkage=0.5, score_bits=8)
-    """
+    """Return a method, made with those ``settings`` that it needs; others are ignored."""
     kind = method_class(name)
     return kind(**{field.name: settings[field.name] for field in fields(kind) if field.name in settings})

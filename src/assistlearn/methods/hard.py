@@ -25,11 +25,7 @@ class Hard(Method):
         return State.start(n_samples, n_classes, weights, interchange=self.interchange)
 
     def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
-        """Return where a model is right; true where its agent abstains.
-
-        >>> Ascii().reward(np.array([0, 2]), np.array([0, 1]), np.array([True, True, False]), 3)
-        array([ True, False,  True])
-        """
+        """Return where a model is right; true where its agent abstains."""
         return spread(said == codes, held, True)
 
     def silence(self, n_samples: int, n_classes: int) -> Reward:
@@ -48,7 +44,6 @@ class Hard(Method):
         return replace(alone, mean_reward=now.mean_reward, gain=now.gain)
 
     def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
-        """Return the class codes that a model answers, and ``ABSTAINS`` where its agent abstains."""
         return spread(said, held, ABSTAINS)
 
     def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
@@ -72,7 +67,6 @@ class Hard(Method):
         return (~reward).astype(np.float64)
 
     def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:
-        """Return one where a model is wrong, zero where it is right, and NaN where its agent abstains."""
         return np.where(answer == ABSTAINS, np.nan, answer != codes)
 
     def loss_of_guessing(self, n_classes: int) -> float:

@@ -15,7 +15,6 @@ from assistlearn.methods.soft import Soft
 from assistlearn.types import Bools, Codes, Said
 
 BITS = 4
-"""The bits of a score where the plan leaves them open."""
 
 LARGE = 3.0
 """If epsilon is larger than this, labels are hardly protected."""
@@ -37,9 +36,6 @@ def spent_in_words(most_spent: float, n_true: int) -> str:
 
     ``most_spent`` is the largest epsilon about a label that was never told as it is, and ``n_true`` the number of
     people whose true label helpers were told.
-
-    >>> print(spent_in_words(1.0, 300))
-    Of 300 people helpers were told the true label in another run: no epsilon limits what they know about these. ...
     """
     if not n_true:
         return f"All runs so far gave away at most epsilon {most_spent:g} about the label of any one person."
@@ -54,10 +50,8 @@ def spent_in_words(most_spent: float, n_true: int) -> str:
 class LabelPrivate(Soft):
     """Every agent makes one model by itself and tells its scores once. The initiator learns in private to combine them.
 
-    Attributes
-    ----------
-    epsilon : float
-        How much a label that an agent is told may say about the true one; infinity where it is the true one.
+    ``epsilon`` says how much a label that an agent is told may say about the true one; infinity where it is the true
+    one.
     """
 
     summary: ClassVar[str] = (
@@ -75,7 +69,6 @@ class LabelPrivate(Soft):
         return self.epsilon
 
     def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
-        """Return how sure a model is of the told label, or of every class; zero exactly where its agent abstains."""
         if n_classes == 2:
             return quantise_all_spoken(score_of_truth(said, codes, 2), self.bits(2), held)
         return super().reward(said, codes, held, n_classes)

@@ -50,8 +50,6 @@ class Method(ABC):
         Whether models answer with class probabilities, where their learner has them.
     keeps_labels : bool
         Whether the true labels stay with the initiator: helpers are told labels that chance has changed.
-    most_rounds : float
-        The most rounds that a run can have.
     advised : mapping of str to object
         The values of the settings that a plan leaves open.
     at_home : bool
@@ -162,7 +160,6 @@ class Method(ABC):
     # -- the answer
 
     def combine(self, scores: Mapping[str, Floats], total_weights: Mapping[str, float]) -> dict[str, Floats]:
-        """Return each agent's share of the decision, from its own votes and the sum of its model weights."""
         return dict(scores)
 
     def vote_range(self, n_classes: int) -> tuple[float, float]:
@@ -188,7 +185,6 @@ class Method(ABC):
 
 
 def spread(values: NDArray[Any], held: Bools | None, otherwise: Any) -> NDArray[Any]:
-    """Return values for all samples: those of the samples that an agent holds, and ``otherwise`` for the others."""
     if held is None:
         return values
     out = np.full((len(held), *values.shape[1:]), otherwise, dtype=values.dtype)
@@ -196,7 +192,7 @@ def spread(values: NDArray[Any], held: Bools | None, otherwise: Any) -> NDArray[
     return out
 
 
-# Check that a verdict follows from the reward that came with it. Everybody who has the state can compute that.
+# Everybody who has the state can check that a verdict follows from the reward that came with it.
 
 
 TOLERANCE = 1e-6
@@ -205,17 +201,11 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Standpoint:
-    """What is known about the agent whose verdict is checked.
+    """What is known about the agent whose verdict is checked: the samples that it holds (None: all).
 
-    Attributes
-    ----------
-    held : ndarray of bool or None
-        The samples that the agent holds; None for all.
-    unsure : bool
-        Whether the agent may hold fewer samples, and nobody has said which. It is judged on the samples that it holds,
-        so only an upper limit of its model weight is known.
-    trusting : bool
-        Whether rewards are ``"auto"``: an agent then may cut its model weight, or judge a forest afresh.
+    If ``unsure``, it may hold fewer, and nobody has said which. It is judged on the samples that it holds, so only an
+    upper limit of its model weight is known. If ``trusting``, rewards are ``"auto"``: it then may cut its model weight,
+    or judge a forest afresh.
     """
 
     held: Bools | None = None
@@ -228,7 +218,7 @@ def check_model_weight(
 ) -> list[Verdict]:
     """Raise ``ProtocolError`` for a model weight that does not follow from the reward; return the verdicts that do.
 
-    ``state`` is that when the agent took its turn, and ``seen`` what is known about the agent.
+    ``state`` is that when the agent took its turn.
 
     >>> from assistlearn.methods import method_named
     >>> simple = method_named("simple", {})
@@ -254,10 +244,7 @@ def check_model_weight(
 
 
 def check_verdict(method: Method, state: RunState, reward: Reward, verdict: Verdict, seen: Standpoint) -> None:
-    """Raise ``ProtocolError`` for a verdict that does not follow from the reward that it came with.
-
-    The gain is not checked: agents do not send it.
-    """
+    """Raise ``ProtocolError`` for a verdict that does not follow from its reward. Agents do not send the gain."""
     silent = not reward.levels.any() if isinstance(reward, SoftReward) else bool(np.all(reward))
     if verdict.useless and silent:
         return  # the agent abstains: nobody uses the model, and the agent does not say where it is right

@@ -25,10 +25,7 @@ class Adaptive(Protocol):
     """An order that is asked before every turn."""
 
     def next(self, taken: Sequence[str], agents: Sequence[str], history: Sequence[TurnFinished]) -> str | None:
-        """Return whose turn it is, or None to end the round.
-
-        ``taken`` are the agents that have had a turn in this round, and ``history`` all turns of the run so far.
-        """
+        """Return whose turn it is, or None to end the round; ``taken`` are the agents that have had a turn in it."""
         ...
 
 
@@ -57,12 +54,10 @@ Order: TypeAlias = Planned | Adaptive | Greedy
 
 
 def chain(round: int, agents: Sequence[str], rng: np.random.RandomState) -> Sequence[str]:
-    """Return the agents in the order in which they were given, the same in every round."""
     return agents
 
 
 def shuffled(round: int, agents: Sequence[str], rng: np.random.RandomState) -> Sequence[str]:
-    """Return a fresh random permutation of the agents (ASCII-Random)."""
     return [agents[i] for i in rng.permutation(len(agents))]
 
 

@@ -30,15 +30,11 @@ class Soft(Method):
 
     Attributes
     ----------
-    loss : str
-        The loss that is minimised (see :mod:`assistlearn.core.loss`).
     shrinkage : float
         The share of its best model weight that a model gets. Where agents make several models in a turn, it is that of
         the first round alone: later, an agent corrects what it has said before, and does so in full.
     score_bits : int
         The bits in which an agent says a score; zero for :data:`BITS_OF_TWO` or :data:`BITS_OF_MORE`.
-    models_per_turn : int, default=1
-        The largest number of models that an agent may make in a turn.
     """
 
     summary: ClassVar[str] = (
@@ -70,15 +66,9 @@ class Soft(Method):
         return quantise_vectors(np.zeros((0, n_classes)), self.bits(n_classes), np.zeros(n_samples, dtype=bool))
 
     def bits(self, n_classes: int) -> int:
-        """Return the bits of a score.
-
-        >>> Soft("logistic", 0.5, 0).bits(2), Soft("logistic", 0.5, 0).bits(26), Soft("logistic", 0.5, 16).bits(26)
-        (8, 4, 16)
-        """
         return self.score_bits or (BITS_OF_TWO if n_classes == 2 else BITS_OF_MORE)
 
     def in_private(self) -> Soft:
-        """Return the method with its finest scores: nothing is sent, so bits cost nothing."""
         return replace(self, score_bits=FINEST_BITS)
 
     def check_reward(self, reward: Reward, n_classes: int) -> None:
@@ -88,10 +78,7 @@ class Soft(Method):
             raise ProtocolError(f"Expected {self.bits(n_classes)} bits, got {reward.bits}.")
 
     def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
-        """Return a model's votes of weight one, rounded as votes in prediction are.
-
-        What a level is worth does not depend on the answers. So the votes on a sample are the same in prediction.
-        """
+        """Return votes of weight one, rounded as in prediction: so the votes on a sample are the same there."""
         _, most = self.vote_range(n_classes)
         said_of_held = quantise_votes(confidences(said, n_classes), most, self.vote_bits(n_classes))
         return replace(said_of_held, levels=spread(said_of_held.levels, held, 0))
@@ -112,7 +99,6 @@ class Soft(Method):
         scores += model_weight * votes_of(answer)
 
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
-        """Return the log losses of the probabilities that a reward means; NaN where the agent abstains."""
         assert isinstance(reward, SoftReward)
         values = reward.values()
         if not isinstance(reward, ScoreVectors):  # with two classes only the score of the true one is told
@@ -129,15 +115,11 @@ class Soft(Method):
         return math.log(LEAST), -math.log(LEAST)
 
     def vote_bits(self, n_classes: int) -> int:
-        """Return the bits of a vote in prediction and on hold-out samples: those of a score, but at least 8.
-
-        A vote sums many scores. The initiator's own votes have the finest levels.
-        """
+        """Return the bits of a vote: at least 8, as it sums many scores. The initiator's own have the finest levels."""
         return FINEST_BITS if self.at_home else max(LEAST_VOTE_BITS, self.bits(n_classes))
 
 
 def _log_losses(said: Floats, codes: Codes) -> Floats:
-    """Return the log losses of votes of weight one; NaN where all are zero: there the agent abstains."""
     lost: Floats = -np.log(probabilities(said)[np.arange(len(codes)), codes])
     lost[~said.any(axis=1)] = np.nan
     return lost
