@@ -71,7 +71,7 @@ WITHOUT = ["matplotlib", "msgspec", "nvflare", "starlette", "typer", "uvicorn"]
 """Bases of our classes come from these; nobody needs a link to them."""
 nitpick_ignore_regex = [
     (r"py:.*", r"assistlearn\..*\._\w+"),  # a base that is a detail has no place of its own
-    (r"py:.*", r"assistlearn\.pages\.thinned\.Row"),  # a type variable
+    (r"py:.*", r"assistlearn\.report\.story\.Row"),  # a type variable
     (r"py:.*", rf"({'|'.join(WITHOUT if ONLINE else WITHOUT + WITH_INVENTORY)})(\..*)?"),
 ]
 
