@@ -194,18 +194,18 @@ def test_news_take_the_memory_of_one(tmp_path):
         news = [m.News(turn + 1, turn + 1, weight * 1e-6, right) for turn in range(n_news)]
         news[-1] = m.News(n_news, n_news, 0.5, Bits(N, N + 1, "raw", b""))
         message = first_turn(turn=n_news + 1, round=n_news, news=news)
-        replica = run._service.run(RUN).part()._replica
+        replica = run._service.run(RUN).loaded()
         tracemalloc.start()
         try:
             with pytest.raises(Exception, match="cannot hold"):
-                replica.catch_up(message)
+                replica._catch_up(message)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
 
     few, many = peak(3), peak(300)
     assert many < few + 20_000
-    assert effective_size(run._service.run(RUN).part()._replica.state.ignorance()) == pytest.approx(N)
+    assert effective_size(run._service.run(RUN).loaded().state.ignorance()) == pytest.approx(N)
 
 
 @attack(

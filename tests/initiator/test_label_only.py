@@ -130,7 +130,7 @@ def test_the_initiator_takes_no_turn_and_releases_labels_alone(tmp_path):
     turns = [event for event in leader.train() if isinstance(event, TurnFinished)]
     assert [turn.agent for turn in turns] == ["lab", "shop"] * 3
     assert [each.kind for each in releases_of_run(leader.folder)["bank"]] == ["labels"]
-    assert leader.run.own.run("test-run").part().agent.models == []
+    assert leader.run.own.run("test-run").loaded().agent.models == []
 
 
 def test_a_helper_by_itself_hears_of_no_other_model(tmp_path):

@@ -11,11 +11,10 @@ import numpy as np
 import polars as pl
 
 from assistlearn.agent.holdings import Holdings
-from assistlearn.agent.privacy import PrivacyKeeper, epsilon_at_delta
+from assistlearn.agent.privacy import PrivacyKeeper
 from assistlearn.agent.run import AgentRun
 from assistlearn.agent.store import RunStore, runs_at
 from assistlearn.agent.task import Task
-from assistlearn.agent.told import PeopleTold, ToldBook
 from assistlearn.alignment.ids import Rows
 from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.core.quantise import votes_of
@@ -246,43 +245,6 @@ class LimitUse:
     allowed: float | tuple[str, ...] | None
     spent: float | None = None
     left: float | None = None
-
-
-@dataclass(frozen=True)
-class ToldSummary:
-    """What one initiator was told about an agent's people, since its file has the table ``[privacy]``.
-
-    ``people`` is about how many people anything was told; ``bits`` and ``predictions`` are the most about one person,
-    ``epsilon`` is the largest sum of epsilons of one person, and ``epsilon_at_delta`` for that person the epsilon at a
-    delta of one in a million; None if ``dp-accounting`` is not installed.
-    """
-
-    initiator: str
-    people: int
-    bits: float
-    mean_bits: float
-    predictions: int
-    epsilon: float
-    epsilon_at_delta: float | None
-
-    @classmethod
-    def of(cls, told: PeopleTold) -> ToldSummary:
-        sums = told.epsilon()
-        worst = int(sums.argmax()) if len(sums) else 0
-        answers = dict(zip(told.epsilons.tolist(), told.answers[worst].tolist() if len(sums) else [], strict=False))
-        return cls(
-            initiator=told.initiator,
-            people=len(told.people),
-            bits=float(told.bits.max(initial=0.0)),
-            mean_bits=float(told.bits.mean()) if len(told.bits) else 0.0,
-            predictions=int(told.votes.max(initial=0)),
-            epsilon=float(sums.max(initial=0.0)),
-            epsilon_at_delta=epsilon_at_delta(answers),
-        )
-
-
-def told_at(book: ToldBook) -> list[ToldSummary]:
-    return [ToldSummary.of(book.of(initiator)) for initiator in book.initiators()]
 
 
 def limits_at(own: Holdings, now: datetime) -> list[LimitUse]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -266,3 +267,69 @@ def _load(path: Path) -> PeopleTold:
         ) from None
     plain = {"initiator": str, "least_bits": float, "least_votes": int}
     return PeopleTold(**(values | {name: kind(values[name]) for name, kind in plain.items()}))
+
+
+DELTA = 1e-6
+
+LARGEST = 700.0
+"""Above this epsilon, an answer hides nothing that a computer could tell from nothing."""
+
+
+def epsilon_at_delta(answers: Mapping[float, int], delta: float = DELTA) -> float | None:
+    """Return the epsilon of all answers together at a delta; None where ``dp-accounting`` is not installed.
+
+    ``answers`` says how many answers there are with each epsilon. No answer reveals more than one bit that is
+    randomised with the same epsilon (Kairouz, Oh and Viswanath, 2015). So every answer counts as such a bit, also one
+    with more than two possible values. ``delta`` is the probability with which the epsilon may be exceeded.
+    """
+    if any(count and epsilon > LARGEST for epsilon, count in answers.items()):
+        return sum(epsilon * count for epsilon, count in answers.items())  # counts that were lost, and are all spent
+    try:
+        from dp_accounting.pld import privacy_loss_distribution as pld
+    except ImportError:
+        return None
+    total: Any = None
+    for epsilon, count in answers.items():
+        if count:
+            bit = pld.from_randomized_response(2.0 / (1.0 + math.exp(epsilon)), 2)
+            of_these = bit.self_compose(count)
+            total = of_these if total is None else total.compose(of_these)
+    plain = sum(epsilon * count for epsilon, count in answers.items())
+    return plain if total is None else min(float(total.get_epsilon_for_delta(delta)), plain)
+
+
+@dataclass(frozen=True)
+class ToldSummary:
+    """What one initiator was told about an agent's people, since its file has the table ``[privacy]``.
+
+    ``people`` is about how many people anything was told; ``bits`` and ``predictions`` are the most about one person,
+    ``epsilon`` is the largest sum of epsilons of one person, and ``epsilon_at_delta`` for that person the epsilon at a
+    delta of one in a million; None if ``dp-accounting`` is not installed.
+    """
+
+    initiator: str
+    people: int
+    bits: float
+    mean_bits: float
+    predictions: int
+    epsilon: float
+    epsilon_at_delta: float | None
+
+    @classmethod
+    def of(cls, told: PeopleTold) -> ToldSummary:
+        sums = told.epsilon()
+        worst = int(sums.argmax()) if len(sums) else 0
+        answers = dict(zip(told.epsilons.tolist(), told.answers[worst].tolist() if len(sums) else [], strict=False))
+        return cls(
+            initiator=told.initiator,
+            people=len(told.people),
+            bits=float(told.bits.max(initial=0.0)),
+            mean_bits=float(told.bits.mean()) if len(told.bits) else 0.0,
+            predictions=int(told.votes.max(initial=0)),
+            epsilon=float(sums.max(initial=0.0)),
+            epsilon_at_delta=epsilon_at_delta(answers),
+        )
+
+
+def told_at(book: ToldBook) -> list[ToldSummary]:
+    return [ToldSummary.of(book.of(initiator)) for initiator in book.initiators()]

@@ -45,8 +45,7 @@ def audit(
     json: Json = False,
 ) -> None:
     """List what left this organisation, in words and bytes, and check that the ledger was not changed."""
-    from assistlearn.agent.releases import told_at
-    from assistlearn.agent.told import ToldBook
+    from assistlearn.agent.told import ToldBook, told_at
     from assistlearn.protocol.ledger import followed, read
 
     path = _ledger(agent)
@@ -228,7 +227,8 @@ def _of_run(place: Path) -> dict[str, Any]:
 def _of_helper(file: Path, run: str, attack: bool, plot: Path | None, force: bool, quiet: bool) -> dict[str, Any]:
     from assistlearn.agent.holdings import from_loaded
     from assistlearn.agent.loading import load_agent
-    from assistlearn.agent.releases import forgotten_runs, limits_at, releases_of, runs_as_helper, told_at
+    from assistlearn.agent.releases import forgotten_runs, limits_at, releases_of, runs_as_helper
+    from assistlearn.agent.told import told_at
     from assistlearn.protocol.ledger import entries_of, followed
 
     agent = load_agent(file)

@@ -359,7 +359,8 @@ def _labels(description: AgentDescription) -> list[dict[str, Any]]:
 
 def _privacy(description: AgentDescription, holdings: Holdings, now: datetime) -> dict[str, Any] | None:
     """Return what is left of the limits under ``[privacy]``, and what was told; None if the file has no such table."""
-    from assistlearn.agent.releases import limits_at, told_at
+    from assistlearn.agent.releases import limits_at
+    from assistlearn.agent.told import told_at
 
     if holdings.privacy is None:
         return None

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from assistlearn.agent.file import AgentDescription
-from assistlearn.agent.releases import forgotten_runs, releases_of, runs_as_helper, told_at
+from assistlearn.agent.releases import forgotten_runs, releases_of, runs_as_helper
 from assistlearn.agent.store import RunStore, ledger_of, run_folder
-from assistlearn.agent.told import ToldBook
+from assistlearn.agent.told import ToldBook, told_at
 from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.evaluation.words import counted, figure, listed, size
 from assistlearn.protocol import messages as m

@@ -99,10 +99,12 @@ def json_bytes(content: Any) -> bytes:
 def drop_cut_line(file: BinaryIO) -> None:
     """Remove a last line that a crash cut short, and go to the end of the file."""
     end = file.seek(0, os.SEEK_END)
-    file.seek(max(0, end - 1))
-    if file.read(1) not in (b"\n", b""):
+    if end == 0:
+        return
+    file.seek(end - 1)
+    if file.read(1) != b"\n":
         file.seek(0)
-        file.truncate(file.read().rfind(b"\n") + 1)
+        file.truncate(file.read(end).rfind(b"\n") + 1)
     file.seek(0, os.SEEK_END)
 
 
