@@ -134,32 +134,29 @@ def ways(folder: Path) -> dict[str, dict[str, int]]:
 def entered_by_serve(house: Path) -> dict[str, int]:
     """Return the modules that one warm request enters in the process of a prediction service."""
     import polars as pl
-    from starlette.testclient import TestClient
 
-    from assistlearn.web.predictor import opened_predictor
-    from assistlearn.web.service import PredictionService
+    from tests.web.served_run import served
 
     person = pl.read_csv(house / "new-patients.csv")["patient"][0]
     modules: dict[str, int] = {}
-    counting = False
+    warm = threading.Event()
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         name = frame.f_globals.get("__name__", "")
-        if counting and event == "call" and name.startswith("assistlearn."):
+        if warm.is_set() and event == "call" and name.startswith("assistlearn."):
             modules[name] = modules.get(name, 0) + 1
 
     threading.setprofile(watch)  # before the service starts its threads
     try:
-        with (
-            opened_predictor(house / "run") as predictor,
-            TestClient(PredictionService(predictor).application(None), base_url="http://127.0.0.1") as client,
-        ):
-            for counting in (False, False, True):
-                sys.setprofile(watch if counting else None)
-                client.post("/predict", json={"ids": [person]}).raise_for_status()
-            sys.setprofile(None)
+        with served(house / "run") as service:
+            service.post("/predict", {"ids": [person]})
+            warm.set()
+            status, _ = service.post("/predict", {"ids": [person]})
+            warm.clear()
     finally:
         threading.setprofile(None)
+    if status != 200:
+        raise RuntimeError(f"The service answered {status}.")
     return modules
 
 

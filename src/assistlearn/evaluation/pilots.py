@@ -232,7 +232,7 @@ class Gain:
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Gain:
-        """Return a gain from the values of :meth:`to_dict`. Other values are ignored."""
+        """Return a gain from the values of ``to_dict``. Other values are ignored."""
         own = {each.name: facts[each.name] for each in fields(cls)}
         return cls(**own | {"helpers": tuple(own["helpers"]), "path": tuple(Look(*look) for look in own["path"])})
 

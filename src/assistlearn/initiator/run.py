@@ -256,6 +256,8 @@ class OwnTable:
 
 @dataclass
 class OpenRun:
+    """A run whose folder is locked, whose own agent is loaded, and whose helpers can be asked."""
+
     folder: RunFolder
     settings: RunSettings
     own: AgentService

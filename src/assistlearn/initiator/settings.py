@@ -22,6 +22,8 @@ FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
+    """What a run is about, as it stands in the run's folder."""
+
     run: str  # its name, the same at every agent
     initiator: str
     agents: list[str]  # the initiator first

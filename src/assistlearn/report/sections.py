@@ -74,6 +74,8 @@ class Card:
 
 @dataclass(frozen=True)
 class PageList:
+    """A list of a section: its sentences, one below the other."""
+
     title: str
     items: tuple[str, ...]
 

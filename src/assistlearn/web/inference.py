@@ -125,6 +125,8 @@ LACKS = "It does not hold this id."
 
 @dataclass(frozen=True)
 class ServedAnswer:
+    """A prediction for some ids, as it is sent: in plain JSON, or as tensors."""
+
     asked: AskedIds
     prediction: Prediction
     voters: Sequence[str]
