@@ -1,4 +1,7 @@
-"""Going on from an earlier run: whether that is possible, what has changed since, and which turns are taken again."""
+"""Going on from an earlier run: whether that is possible, what has changed since, and which turns are taken again.
+
+A run that was interrupted is resumed by :mod:`assistlearn.initiator.training`.
+"""
 
 from __future__ import annotations
 
