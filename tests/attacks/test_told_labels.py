@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assistlearn.agent.file import parse_description
 from assistlearn.alignment import Ids
-from assistlearn.errors import AssistLearnError, RunError, SettingsError
+from assistlearn.errors import AssistLearnError, DescriptionError, RunError, SettingsError
 from assistlearn.initiator.folder import RunFolder
 from assistlearn.initiator.keys import KEY_FILE, LABEL_LEDGER
 from assistlearn.initiator.label_ledger import LabelLedger, told_labels
@@ -46,14 +47,20 @@ def test_a_code_that_differs_from_the_last_run_does_not_tell_who_has_fallen_ill(
     assert ill < now.mean() * np.exp(0.2) + 4 * np.sqrt(now.mean() / flagged.sum())  # it was 185 of 185
 
 
+_LAB = {"name": "lab", "table": "lab.csv", "id": "id", "learner": {"kind": "sklearn.tree.DecisionTreeClassifier"}}
+
+
 @attack(
     "initiator",
     "asks for labels told at an epsilon of 37, which is written down as protection",
-    "refused from 20 on: beyond it a computer no longer draws what is stated",
+    "refused above 20: beyond it a computer no longer draws what is stated",
 )
 def test_an_epsilon_that_would_be_infinite_is_refused():
     with pytest.raises(SettingsError, match="at most 20"):
         Plan(method="label-private", epsilon=37.0)
+    with pytest.raises(DescriptionError, match=r"randomise"):
+        parse_description(_LAB | {"privacy": {"randomise": 21.0}}, Path("lab.toml"))
+    assert parse_description(_LAB | {"privacy": {"randomise": 20.0}}, Path("lab.toml")).privacy.randomise == 20.0
 
 
 # -- what is lost, copied, renamed and restored

@@ -144,6 +144,15 @@ def test_a_damaged_ledger_is_named_and_nothing_is_told(tmp_path):
         ledger(tmp_path).tell("run", IDS, LABELS, 1.0)
 
 
+def test_a_planted_link_is_not_followed(tmp_path):
+    home, elsewhere = tmp_path / "models", tmp_path / "elsewhere.sqlite"
+    home.mkdir()
+    (home / NAME).symlink_to(elsewhere)
+    with pytest.raises(RunError, match=r"is a link.*Remove the link"):
+        ledger(home).tell("run", IDS, LABELS, 1.0)
+    assert not elsewhere.exists()
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -25,7 +25,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -334,10 +334,16 @@ class LabelLedger:
     @contextmanager
     def _written(self, key: bytes) -> Iterator[sqlite3.Connection]:
         """Yield a verified ledger while nobody else can write. All changes are kept, or none of them."""
+        if self.path.is_symlink():  # SQLite would follow it, and keep the ledger wherever it leads
+            raise RunError(
+                f"{self.path}, the ledger of what helpers were told about labels, is a link, and links are not "
+                f"followed: whoever can write into its folder could lead it elsewhere. Remove the link. {_RESTORE}"
+            )
         try:
             if not self.path.exists():
                 private_folder(self.path.parent)
-                os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+                with suppress(FileExistsError):  # another process has made it
+                    os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             with closing(sqlite3.connect(self.path, timeout=60.0, isolation_level=None)) as connection:
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("BEGIN IMMEDIATE")
