@@ -238,3 +238,14 @@ def test_a_disk_without_room_for_the_older_part_does_not_stop_anybody(tmp_path, 
     cut_back(path, limit=2_000)
     assert path.read_bytes() == b""
     assert not (tmp_path / "audit.log.1").exists()
+
+
+def test_a_log_is_its_owners_alone_and_no_planted_link_is_followed(tmp_path):
+    log = RotatingLog(tmp_path / "site.log")
+    log.write(b"a line\n")
+    log.close()
+    assert (tmp_path / "site.log").stat().st_mode & 0o077 == 0
+    (tmp_path / "other.log").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic links"):
+        RotatingLog(tmp_path / "other.log").write(b"a line\n")
+    assert not (tmp_path / "elsewhere").exists()

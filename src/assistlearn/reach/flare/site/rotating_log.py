@@ -57,7 +57,9 @@ class RotatingLog:
             self._file = None
 
     def _opened(self) -> FileIO:
-        self._file = FileIO(self._path, "a")  # not buffered: a buffer would write a refused line again later
+        self._file = FileIO(
+            self._path, "a", opener=_private
+        )  # not buffered: a buffer would write a refused line again later
         return self._file
 
     def _begun_anew(self) -> FileIO:
@@ -93,3 +95,8 @@ def _numbered(path: Path, number: int) -> Path:
     'site.log.2'
     """
     return path.with_name(f"{path.name}.{number}")
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read, and follow no link to it."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
