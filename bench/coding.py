@@ -13,10 +13,9 @@ import time
 
 import numpy as np
 
-from assistlearn.core.quantise import quantise_vectors
-from assistlearn.core.state import truth_first
+from assistlearn.core.state import quantise_vectors, truth_first
 from assistlearn.core.votes import heights
-from assistlearn.protocol.scores import pack_levels, unpack_levels
+from assistlearn.protocol.arrays import pack_levels, unpack_levels
 
 AT_MOST = 2.0
 """Seconds for 100,000 samples of ten classes, each way."""

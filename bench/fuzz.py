@@ -43,16 +43,25 @@ from rich.table import Table
 from assistlearn.agent.agent import Turn
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import HashInitiator, Ids, Minimum
-from assistlearn.core.quantise import DTYPES
+from assistlearn.core.state import DTYPES
 from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError
 from assistlearn.initiator.participants import RemoteParticipant, ToldTask
 from assistlearn.initiator.run import Connection
 from assistlearn.methods import method_named
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers, unpack_bits, unpack_codes, unpack_numbers
+from assistlearn.protocol.arrays import (
+    Bits,
+    ClassCodes,
+    Levels,
+    Numbers,
+    unpack_bits,
+    unpack_codes,
+    unpack_levels,
+    unpack_numbers,
+    unpack_votes,
+)
 from assistlearn.protocol.codec import HEADER_BYTES, MARK
-from assistlearn.protocol.scores import Levels, unpack_levels, unpack_votes
 from tests.agent.recording import SECRET, Recording, files_of, record
 
 HANG_SECONDS = 20

@@ -24,7 +24,7 @@ from sklearn.datasets import load_digits
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.core.people import means_and_errors
 from assistlearn.learners import HistBoostClassifier, HistTreeClassifier, Honesty
-from assistlearn.learners.weighting import TurnSeeds
+from assistlearn.learners.model import TurnSeeds
 from assistlearn.plan import Plan, RewardKind
 from bench.accuracy.ways import LEARNERS, ROUNDS
 

@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.evaluation.constancy import changed
-from assistlearn.session.deciding import Votes
+from assistlearn.session.judging import Votes
 from assistlearn.types import Floats
 from bench.evidence_page import ROOT, put
 from paper import datasets

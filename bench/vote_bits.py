@@ -22,9 +22,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.core.quantise import quantise_votes, votes_of
+from assistlearn.core.state import quantise_votes, votes_of
 from assistlearn.core.votes import winners
-from assistlearn.session.deciding import Votes
+from assistlearn.session.judging import Votes
 from paper.datasets import fate, letter, qsar, red_wine
 
 Table = tuple[Any, Any]

@@ -69,14 +69,14 @@ class Way:
     def _called(self, frame: FrameType, module: str) -> None:
         self.modules[module] = self.modules.get(module, 0) + 1
         match f"{module}.{frame.f_code.co_name}":
-            case "assistlearn.protocol.scores.pack_reward":
+            case "assistlearn.protocol.arrays.pack_reward":
                 self._seen["packed"].append(frame.f_locals["reward"])
             case "assistlearn.protocol.codec.encode":
                 self._seen["encoded"].append(frame.f_locals["message"])
 
     def _returned(self, frame: FrameType, module: str, value: Any) -> None:
         match f"{module}.{frame.f_code.co_name}":
-            case "assistlearn.protocol.scores.unpack_reward":
+            case "assistlearn.protocol.arrays.unpack_reward":
                 self._seen["unpacked"].append(value)
             case "assistlearn.protocol.codec.decode":
                 self._seen["decoded"].append(value)

@@ -35,8 +35,7 @@ from assistlearn.initiator.run import Connection
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, unpack_bits, unpack_codes
-from assistlearn.protocol.scores import Levels, pack_reward, unpack_levels
+from assistlearn.protocol.arrays import Bits, Levels, pack_reward, unpack_bits, unpack_codes, unpack_levels
 from tests.initiator.parties import Parties
 
 N_CLASSES = 5

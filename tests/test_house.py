@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assistlearn import AssistedClassifier, methods
-from assistlearn.core.loss import LOSSES
-from assistlearn.core.quantise import DTYPES
+from assistlearn.core.ignorance import LOSSES
+from assistlearn.core.state import DTYPES
 from assistlearn.plan import SETTINGS, TOLD, Plan
 from assistlearn.protocol import messages as m
 

@@ -20,8 +20,7 @@ from assistlearn.initiator.setup import Task, set_up
 from assistlearn.plan import Plan
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_codes
-from assistlearn.protocol.scores import PackedReward, pack_reward
+from assistlearn.protocol.arrays import PackedReward, pack_codes, pack_reward
 
 RUN = "accuracy-on-a-problem"
 """A name as long as those of most runs: it is in every message."""

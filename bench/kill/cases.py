@@ -13,7 +13,7 @@ from sklearn.datasets import load_wine
 
 from assistlearn.initiator.folder import RunFolder
 from assistlearn.plan import Plan
-from assistlearn.storage.files import FileDigests
+from assistlearn.storage import FileDigests
 
 HELPERS = ("lab", "scans")
 AGENTS = ("clinic", *HELPERS)

@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from assistlearn import AssistedClassifier
 from assistlearn.errors import AssistLearnWarning
-from assistlearn.learners.weighting import seed_all
+from assistlearn.learners.model import seed_all
 from bench.label_private.problems import PROBLEMS, Problem, Table
 
 TEST = 0.3

@@ -12,8 +12,8 @@ from assistlearn.agent.agent import Answer, Turn
 from assistlearn.evaluation.attacks import said_of_classes
 from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import pack_reward
 from assistlearn.protocol.releases import releases_in
-from assistlearn.protocol.scores import pack_reward
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,12 @@ from assistlearn.agent.holdings import Holdings
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.core import State
-from assistlearn.core.quantise import votes_of
+from assistlearn.core.state import votes_of
 from assistlearn.errors import RefusedError
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers, unpack_bits, unpack_codes
-from assistlearn.protocol.scores import unpack_votes
+from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers, unpack_bits, unpack_codes, unpack_votes
 from assistlearn.types import Bools, Codes, Floats
 
 SECRET = b"a secret that all agents share"

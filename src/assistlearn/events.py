@@ -14,9 +14,7 @@ import msgspec
 
 from assistlearn.core import Contribution
 from assistlearn.errors import RunError
-from assistlearn.storage import appending
-from assistlearn.storage.files import GrowingFile, drop_cut_line
-from assistlearn.storage.locks import wait_for
+from assistlearn.storage import GrowingFile, appending, drop_cut_line, wait_for
 
 # Progress bars, reports and plots read these facts. To add a kind of fact, write a frozen dataclass that inherits from
 # :class:`Event`. It is then written to logs and read back by its name.

@@ -16,13 +16,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
+from assistlearn import storage as files
 from assistlearn.agent.file import Allowance
 from assistlearn.agent.holdings import Holdings, gate
 from assistlearn.agent.limits import OwnerLimits
 from assistlearn.agent.service import AgentService
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
-from assistlearn.storage import files
 from tests.initiator.parties import SECRET, Parties
 
 __all__ = ["SECRET", "Recorder", "Recording", "files_of", "full_disk", "owner", "record", "three_agents"]

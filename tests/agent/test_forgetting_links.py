@@ -63,7 +63,7 @@ def test_a_run_is_forgotten_beside_remains_that_cannot_be_removed(lab, tmp_path,
     home = tmp_path / "home"
     lab.service(home, lab.stage(m.Forget))
     store = RunStore(run_folder(home, RUN))
-    monkeypatch.setattr("assistlearn.storage.files.shutil.rmtree", _refuse)
+    monkeypatch.setattr("assistlearn.storage.shutil.rmtree", _refuse)
     with pytest.raises(RunError, match=r"only partly forgotten.*Remove it by hand"):
         store.forget()
     lab.service(home, 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assistlearn.agent.holdings import holdings_of
 from assistlearn.agent.task import proved
-from assistlearn.core.quantise import quantise
+from assistlearn.core.state import quantise
 
 N = 300
 

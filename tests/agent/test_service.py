@@ -22,9 +22,8 @@ from assistlearn.agent.service import AgentService
 from assistlearn.errors import RefusedError
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes, pack_numbers
+from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, pack_bits, pack_codes, pack_levels, pack_numbers
 from assistlearn.protocol.ledger import read, verify
-from assistlearn.protocol.scores import Levels, pack_levels
 from tests.agent.recording import Recording, files_of, full_disk, owner, record
 
 RUN = "test-run"

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from assistlearn.agent.store import runs_at
-from assistlearn.core.quantise import votes_of
+from assistlearn.core.state import votes_of
 from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import unpack_votes
 from assistlearn.protocol.ledger import read
-from assistlearn.protocol.scores import unpack_votes
 from tests.agent.owned_lab import BANK, PEOPLE, SHOP, Lab, opening
 from tests.agent.recording import files_of
 

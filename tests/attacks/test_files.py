@@ -39,7 +39,7 @@ def test_remains_that_are_links_or_cannot_be_removed_stop_no_agent(lab, tmp_path
     (home / "runs" / ".old.forgotten").symlink_to(precious)
     stubborn = home / "runs" / ".stubborn.forgotten"
     stubborn.mkdir()
-    monkeypatch.setattr("assistlearn.storage.files.shutil.rmtree", _refuse)
+    monkeypatch.setattr("assistlearn.storage.shutil.rmtree", _refuse)
     with caplog.at_level(logging.WARNING, logger="assistlearn.agent"):
         AgentService(replace(lab.holdings, home=home))
     assert f"{stubborn} cannot be removed: Device or resource busy. Remove it by hand." in caplog.text

@@ -14,14 +14,24 @@ from assistlearn.agent.task import Task
 from assistlearn.alignment import Ids
 from assistlearn.core import SoftReward
 from assistlearn.core.ignorance import perfect_model_weight
-from assistlearn.core.quantise import DTYPES, largest_level
+from assistlearn.core.state import DTYPES, largest_level
 from assistlearn.core.votes import winners
 from assistlearn.errors import AssistLearnError, ProtocolError
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, pack_bits, pack_codes, unpack_codes
-from assistlearn.protocol.scores import Levels, pack_holdout, pack_levels, plain_levels, unpack_holdout, unpack_reward
+from assistlearn.protocol.arrays import (
+    Bits,
+    Levels,
+    pack_bits,
+    pack_codes,
+    pack_holdout,
+    pack_levels,
+    plain_levels,
+    unpack_codes,
+    unpack_holdout,
+    unpack_reward,
+)
 from tests.agent.recording import Recorder, three_agents
 from tests.attacks.attack import attack
 from tests.initiator.spoiled import Spoiled, with_

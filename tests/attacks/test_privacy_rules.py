@@ -12,8 +12,7 @@ from assistlearn.agent.file import Allowance, PrivacyRules
 from assistlearn.agent.store import RunStore
 from assistlearn.agent.told import ToldBook, told_at
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import unpack_bits
-from assistlearn.protocol.scores import unpack_levels
+from assistlearn.protocol.arrays import unpack_bits, unpack_levels
 from tests.agent.owned_lab import BANK, CODES, PEOPLE, Lab, refused
 from tests.attacks.attack import attack
 from tests.forked_agents import forks

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skops import io
 
 from assistlearn import combination
-from assistlearn.combination.storage import KeptCombination, KeptLinear
+from assistlearn.combination.combination import KeptCombination, KeptLinear
 from assistlearn.errors import UntrustedFileError
 from tests.combination.made import scores_and_codes, total
 from tests.combination.test_combination import problem_for_trees

@@ -16,7 +16,7 @@ from assistlearn.evaluation.differences import differences
 from assistlearn.evaluation.pilots import drawn
 from assistlearn.evaluation.terms import Terms
 from assistlearn.learners.folds import deal
-from assistlearn.session.holdout import split
+from assistlearn.session.judging import split
 
 PEOPLE = st.integers(2, 60).flatmap(
     lambda n: st.tuples(

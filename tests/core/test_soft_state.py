@@ -13,18 +13,18 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
 from assistlearn.core import SoftReward, SoftState, State, votes
-from assistlearn.core.ignorance import perfect_model_weight
-from assistlearn.core.loss import LOSSES, best_weight
-from assistlearn.core.quantise import (
+from assistlearn.core.ignorance import LOSSES, best_weight, perfect_model_weight
+from assistlearn.core.state import (
     DTYPES,
     ScoreVectors,
+    in_order,
     largest_level,
     quantise,
     quantise_all_spoken,
     quantise_vectors,
     right,
+    truth_first,
 )
-from assistlearn.core.state import in_order, truth_first
 from assistlearn.core.votes import LEAST, confidences, heights, score_of_truth
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import entropy
 from sklearn.metrics import roc_auc_score
 
-from assistlearn.core.quantise import quantise
+from assistlearn.core.state import quantise
 from assistlearn.evaluation.attacks import (
     BINS,
     MOST_KNOWN,

@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from assistlearn import AssistedClassifier, StopReason
 from assistlearn.errors import AssistLearnWarning
-from assistlearn.learners.weighting import weight_scale
+from assistlearn.learners.model import weight_scale
 from tests.estimators.data import birds, cancer, digits, every, iris, pair, wine
 from tests.learners.classifiers import Memory, Opposite
 from tests.papers_settings import PAPERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from assistlearn.storage.files import FileDigests
+from assistlearn.storage import FileDigests
 
 
 def rewrite(folder: Path, name: str, content: bytes) -> None:

@@ -12,9 +12,8 @@ import pytest
 from assistlearn.errors import AssistLearnError
 from assistlearn.protocol import MemoryTransport, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes
+from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, pack_bits, pack_codes, pack_levels, plain_levels
 from assistlearn.protocol.ledger import read, verify
-from assistlearn.protocol.scores import Levels, pack_levels, plain_levels
 from tests.agent.recording import three_agents
 from tests.initiator.spoiled import Spoiled, with_
 

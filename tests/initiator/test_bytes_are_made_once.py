@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from assistlearn.protocol import arrays as rewards
 from assistlearn.protocol import codec, decode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol import scores as rewards
 from assistlearn.protocol.ledger import read
 from tests.agent.recording import Recorder, three_agents
 

@@ -16,8 +16,8 @@ from assistlearn.initiator.setup import HELD_OUT, NEW, TRAINED_ON, split_of
 from assistlearn.methods import method_named
 from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import pack_holdout, pack_reward
 from assistlearn.protocol.known_before import KnownBefore, RunSamples
-from assistlearn.protocol.scores import pack_holdout, pack_reward
 from tests.initiator.digests import rewrite_settings
 from tests.initiator.growing import Growing, changes, turns
 

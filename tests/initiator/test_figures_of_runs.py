@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
 from assistlearn.plan import Plan
-from assistlearn.session.holdout import split
+from assistlearn.session.judging import split
 from tests.initiator.parties import Parties
 from tests.papers_settings import PAPERS
 

@@ -16,9 +16,8 @@ from assistlearn.initiator.alignment import forget
 from assistlearn.initiator.folder import RunFolder
 from assistlearn.initiator.prediction import predict
 from assistlearn.protocol import MemoryTransport
-from assistlearn.protocol.arrays import unpack_bits, unpack_codes
+from assistlearn.protocol.arrays import unpack_bits, unpack_codes, unpack_reward
 from assistlearn.protocol.codec import decode
-from assistlearn.protocol.scores import unpack_reward
 from assistlearn.reach.opening import with_own_table
 from tests.initiator.growing import Growing, changes, turns
 

@@ -12,8 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.learners import Honesty, Learner
-from assistlearn.learners.boosting import Bagged, Private, bag
-from assistlearn.learners.residuals import ResidualTrees
+from assistlearn.learners.boosting import Bagged, Private, ResidualTrees, bag
 from assistlearn.plan import Plan
 
 X, Y = load_wine(return_X_y=True)
@@ -74,7 +73,7 @@ def test_a_sample_that_every_tree_has_drawn_gets_no_opinion():
 
 
 def first_seed(seed: int) -> int:
-    from assistlearn.learners.weighting import TurnSeeds
+    from assistlearn.learners.model import TurnSeeds
 
     return TurnSeeds(seed).of(1)
 

@@ -14,12 +14,12 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
-from assistlearn.core.loss import LOSSES
+from assistlearn.core.ignorance import LOSSES
 from assistlearn.core.state import SoftState
 from assistlearn.core.votes import add_answers, confidences, probabilities
 from assistlearn.learners import HistTreeClassifier, Honesty, Learner, folds
 from assistlearn.learners.boosting import Boosted, Boosting, Private
-from assistlearn.learners.weighting import TurnSeeds
+from assistlearn.learners.model import TurnSeeds
 from assistlearn.methods.hard import Ascii
 from assistlearn.methods.soft import Soft
 

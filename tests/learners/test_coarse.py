@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 from assistlearn.learners.learner import Learner
-from assistlearn.learners.weighting import coarsened
+from assistlearn.learners.model import coarsened
 
 X, Y = make_classification(2_000, 6, n_informative=4, random_state=0)
 

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.errors import AssistLearnError, LearnerError, LearnerTypeError
 from assistlearn.learners import Learner, Prepares
-from assistlearn.learners.weighting import as_trees_see_it
+from assistlearn.learners.model import as_trees_see_it
 from tests.learners.classifiers import Constant, Failing, OnceForAll, Witness
 
 RNG = np.random.RandomState(0)

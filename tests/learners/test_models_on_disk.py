@@ -19,9 +19,8 @@ from skops import io
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.errors import LearnerError, UntrustedFileError
 from assistlearn.learners import HistTreeClassifier, Honesty, Model
-from assistlearn.learners.boosting import Bagged, Boosted, Correction
+from assistlearn.learners.boosting import Bagged, Boosted, Correction, ResidualTrees
 from assistlearn.learners.model import dump_model, load_model, packages_of
-from assistlearn.learners.residuals import ResidualTrees
 from assistlearn.methods.soft import Soft
 from tests.learners.classifiers import Heaviest
 

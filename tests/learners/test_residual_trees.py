@@ -17,9 +17,17 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from assistlearn import AssistedClassifier, load, save
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.learners import Honesty, Learner, Model, folds
-from assistlearn.learners import residuals as residual_boosting
-from assistlearn.learners.boosting import Private
-from assistlearn.learners.residuals import LOUDNESS, MOST, STEP, ResidualBoosting, ResidualTrees, newton_steps, twin
+from assistlearn.learners import boosting as residual_boosting
+from assistlearn.learners.boosting import (
+    LOUDNESS,
+    MOST,
+    STEP,
+    Private,
+    ResidualBoosting,
+    ResidualTrees,
+    newton_steps,
+    twin,
+)
 from assistlearn.methods.soft import Soft
 
 X, CODES = load_wine(return_X_y=True)

@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.learners.weighting import MAX_SEED, resample, seed_all, take_rows, takes_weights, weight_scale
+from assistlearn.learners.model import MAX_SEED, resample, seed_all, take_rows, takes_weights, weight_scale
 
 
 @given(st.integers(1, 10**9))

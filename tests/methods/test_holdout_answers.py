@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assistlearn.core.quantise import quantise
+from assistlearn.core.state import quantise
 from assistlearn.errors import ProtocolError
 from assistlearn.plan import Plan
 

@@ -21,7 +21,7 @@ from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.core.votes import score_of_truth
 from assistlearn.learners import Honesty, Learner
 from assistlearn.learners.folds import deal
-from assistlearn.learners.weighting import weight_scale
+from assistlearn.learners.model import weight_scale
 from assistlearn.methods.hard import Ascii
 from assistlearn.plan import Plan
 from tests.papers_settings import PAPERS

@@ -36,7 +36,7 @@ NAMED = {
     ("cli/consent.py", "os.getuid"): "asked for by hasattr",
     ("cli/doctor.py", "os.sched_getaffinity"): "asked for by hasattr",
     ("cli/doctor.py", "os.sysconf"): "its absence is caught",
-    ("storage/locks.py", "fcntl"): "its absence is caught",
+    ("storage.py", "fcntl"): "its absence is caught",
     ("tables/sources/remote.py", "os.pwrite"): "the extra s3, named on the page on the project",
     ("web/server.py", "resource"): "not imported on Windows, which counts sockets apart from files",
 }

@@ -11,11 +11,11 @@ from types import ModuleType
 
 import pytest
 
-from assistlearn.storage import locks
+from assistlearn import storage as locks
 
 HOLD = """
 import sys
-from assistlearn.storage import locks
+from assistlearn import storage as locks
 if sys.argv[2] == "windows":
     from tests.platforms.test_windows_locks import played
     locks.fcntl, sys.modules["msvcrt"] = None, played()

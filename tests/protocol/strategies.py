@@ -7,8 +7,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers, pack_bits, pack_codes, pack_numbers
-from assistlearn.protocol.scores import Levels, pack_levels
+from assistlearn.protocol.arrays import (
+    Bits,
+    ClassCodes,
+    Levels,
+    Numbers,
+    pack_bits,
+    pack_codes,
+    pack_levels,
+    pack_numbers,
+)
 
 SCORE_BITS = (2, 3, 4, 8, 16, 32)
 LEVEL_TYPES = {2: np.int8, 3: np.int8, 4: np.int8, 8: np.int8, 16: np.int16, 32: np.int32}

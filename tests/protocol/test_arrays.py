@@ -18,15 +18,18 @@ from assistlearn.protocol.arrays import (
     MAX_CLASSES,
     Bits,
     ClassCodes,
+    Levels,
     Numbers,
     pack_bits,
     pack_codes,
+    pack_levels,
     pack_numbers,
+    plain_levels,
     unpack_bits,
     unpack_codes,
+    unpack_levels,
     unpack_numbers,
 )
-from assistlearn.protocol.scores import Levels, pack_levels, plain_levels, unpack_levels
 from tests.protocol.strategies import booleans
 
 

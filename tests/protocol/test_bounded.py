@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from assistlearn.protocol.transport import within
+from assistlearn.protocol.codec import within
 
 
 def test_what_takes_too_long_is_given_up():

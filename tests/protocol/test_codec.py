@@ -16,9 +16,8 @@ from assistlearn.errors import ProtocolError
 from assistlearn.plan import Plan
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, pack_bits, pack_codes
+from assistlearn.protocol.arrays import Bits, pack_bits, pack_codes, plain_levels
 from assistlearn.protocol.codec import HEADER_BYTES, MARK, VersionError
-from assistlearn.protocol.scores import plain_levels
 from tests.protocol.strategies import MESSAGES, any_message
 
 MEMORY_PER_BYTE = 12

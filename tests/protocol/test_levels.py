@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistlearn.core.quantise import ScoreVectors, quantise_vectors
-from assistlearn.core.state import in_order, truth_first
+from assistlearn.core.state import ScoreVectors, in_order, quantise_vectors, truth_first
 from assistlearn.core.votes import heights
 from assistlearn.errors import ProtocolError
-from assistlearn.protocol.arrays import pack_bits
-from assistlearn.protocol.scores import Levels, pack_levels, plain_levels, unpack_levels
+from assistlearn.protocol.arrays import Levels, pack_bits, pack_levels, plain_levels, unpack_levels
 from tests.protocol.strategies import LEVEL_TYPES, SCORE_BITS, level_arrays
 from tests.protocol.test_arrays import entropy, turn_taken
 

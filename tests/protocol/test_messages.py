@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from assistlearn.protocol import arrays, decode, encode
+from assistlearn.protocol import arrays as levels
 from assistlearn.protocol import messages as m
-from assistlearn.protocol import scores as levels
 from tests.protocol.strategies import MESSAGES
 
 LEAVES_THE_INITIATOR = {

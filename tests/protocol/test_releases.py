@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from assistlearn.core.quantise import quantise, quantise_vectors
+from assistlearn.core.state import quantise, quantise_vectors
 from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import pack_holdout, pack_reward
 from assistlearn.protocol.releases import added_up, releases_in, votes
-from assistlearn.protocol.scores import pack_holdout, pack_reward
 
 N = 400
 

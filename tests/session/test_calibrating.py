@@ -11,7 +11,7 @@ from assistlearn.evaluation.calibration import HOLDOUT, OUT_OF_FOLD, fit_calibra
 from assistlearn.initiator.setup import Task, set_up
 from assistlearn.plan import Plan
 from assistlearn.session import HoldOut, Kept
-from assistlearn.session.holdout import calibration_on_holdout
+from assistlearn.session.judging import calibration_on_holdout
 from tests.papers_settings import PAPERS
 
 CODES = np.arange(40) % 3

@@ -13,7 +13,7 @@ from assistlearn.methods import method_named
 from assistlearn.methods.method import ABSTAINS
 from assistlearn.plan import Plan
 from assistlearn.session import HoldOut
-from assistlearn.session.holdout import contradiction, doubt_of
+from assistlearn.session.judging import contradiction, doubt_of
 
 KEPT = Verdict(1.0, 0.9, False)
 SOFT = Plan(method="soft").make_method()

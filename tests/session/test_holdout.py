@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from assistlearn.methods.hard import Ascii, Ensemble
 from assistlearn.session import HoldOut, Kept
-from assistlearn.session.holdout import split
+from assistlearn.session.judging import split
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.floats(0.01, 0.99), st.integers(0, 1000))

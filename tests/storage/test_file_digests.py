@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assistlearn.errors import RunError
-from assistlearn.storage.files import DIGESTS, FileDigests, digest_of
+from assistlearn.storage import DIGESTS, FileDigests, digest_of
 
 LINE = f"{digest_of(b'new')}  turns/000002/reply.msg\n"
 

@@ -7,7 +7,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.storage.files import GrowingFile
+from assistlearn.storage import GrowingFile
 
 LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"\r")), max_size=12)
 

@@ -18,10 +18,9 @@ from assistlearn.core.ignorance import blocks
 from assistlearn.core.votes import confidences, probabilities
 from assistlearn.errors import LearnerError
 from assistlearn.learners import Honesty, Learner, Model, Panel
-from assistlearn.learners.boosting import Bagged, Boosted, Private, corrected
+from assistlearn.learners.boosting import Bagged, Boosted, Private, ResidualTrees, corrected
+from assistlearn.learners.model import take_rows
 from assistlearn.learners.noisy_labels import fit_to_noisy_labels
-from assistlearn.learners.residuals import ResidualTrees
-from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import HoldoutAnswer, Method
 from assistlearn.types import Bools, Codes, Floats, Said
 

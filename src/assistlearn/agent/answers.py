@@ -20,11 +20,10 @@ from assistlearn.errors import AssistLearnError, CannotGoOnError, OutOfOrderErro
 from assistlearn.learners.model import packages_of
 from assistlearn.protocol import codec
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_bits, unpack_bits
+from assistlearn.protocol.arrays import pack_bits, pack_levels, unpack_bits
 from assistlearn.protocol.codec import Encoded, decode
 from assistlearn.protocol.messages import Message
-from assistlearn.protocol.scores import pack_levels
-from assistlearn.storage.files import REMEDY
+from assistlearn.storage import REMEDY
 
 
 class Demand(NamedTuple):

@@ -21,7 +21,7 @@ from assistlearn.errors import NoConsentError, ProtocolError, RefusedError, Requ
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import LONGEST_NAME, shown
 from assistlearn.protocol.ledger import Decision, Ledger, OwnersAnswer, Proof, counted, request_number
-from assistlearn.storage.locks import wait_for
+from assistlearn.storage import wait_for
 
 # Requests wait in small files, ``requests/333806532b0f.json``. The owner's answers are not kept there but in the
 # ledger: a file that is written or changed by hand lets nobody in. An answered one is removed. A request that

@@ -17,7 +17,7 @@ from assistlearn.agent.store import RunStore, runs_at
 from assistlearn.agent.task import Task
 from assistlearn.alignment.ids import Rows
 from assistlearn.core.ignorance import NEGLIGIBLE
-from assistlearn.core.quantise import votes_of
+from assistlearn.core.state import votes_of
 from assistlearn.errors import RunError
 from assistlearn.evaluation.attacks import (
     SHARES,
@@ -30,12 +30,11 @@ from assistlearn.evaluation.attacks import (
 )
 from assistlearn.learners.model import packages_of
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import unpack_bits
+from assistlearn.protocol.arrays import unpack_bits, unpack_reward
 from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger import Entry, counted, entries_of, read
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
-from assistlearn.protocol.scores import unpack_reward
 from assistlearn.types import Codes, Floats
 
 TELLING = (type_of(m.TurnTaken), type_of(m.Scores))

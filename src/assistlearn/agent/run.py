@@ -21,14 +21,12 @@ from assistlearn.core import Reward, RunState, SoftReward
 from assistlearn.core.ignorance import LARGEST, NEGLIGIBLE
 from assistlearn.core.people import as_before
 from assistlearn.errors import OutOfOrderError, ProtocolError
-from assistlearn.learners.model import packages_of
-from assistlearn.learners.weighting import MAX_RUN_SEED, MAX_SEED, TurnSeeds, take_rows
+from assistlearn.learners.model import MAX_RUN_SEED, MAX_SEED, TurnSeeds, packages_of, take_rows
 from assistlearn.methods.method import HoldoutAnswer, Standpoint, check_model_weight
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import unpack_bits
+from assistlearn.protocol.arrays import PackedReward, loudness, pack_holdout, pack_reward, unpack_bits, unpack_reward
 from assistlearn.protocol.codec import Encoded, decode
 from assistlearn.protocol.known_before import KnownBefore, RunSamples
-from assistlearn.protocol.scores import PackedReward, loudness, pack_holdout, pack_reward, unpack_reward
 from assistlearn.types import Bools, Floats
 
 LAST_TURN = 100_000

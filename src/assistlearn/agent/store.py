@@ -23,8 +23,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger import Entry, entries_of
 from assistlearn.protocol.messages import type_of
-from assistlearn.storage import appending
-from assistlearn.storage.files import REMEDY, FileDigests, digest_of, remove_tree
+from assistlearn.storage import REMEDY, FileDigests, appending, digest_of, remove_tree
 
 # The folder of a run:
 #

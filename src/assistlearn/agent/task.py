@@ -17,7 +17,7 @@ from assistlearn.core.people import Groups, at
 from assistlearn.errors import OutOfOrderError, ProtocolError, RefusedError, SettingsError, SitsOutError
 from assistlearn.learners import Honesty
 from assistlearn.learners.folds import deal
-from assistlearn.learners.weighting import take_rows
+from assistlearn.learners.model import take_rows
 from assistlearn.methods.method import Method
 from assistlearn.plan import TOLD, Plan
 from assistlearn.protocol import messages as m

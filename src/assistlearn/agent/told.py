@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assistlearn import storage
 from assistlearn.errors import RunError
-from assistlearn.storage.locks import wait_for
+from assistlearn.storage import wait_for
 from assistlearn.types import Floats
 
 People = NDArray[np.uint64]

@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeRegressor
 from assistlearn.combination.evidence import N_FOLDS, Evidence, Tried
 from assistlearn.combination.linear import Linear, decision_of, fit_weighted_sum, outputs
 from assistlearn.core import votes
-from assistlearn.learners.residuals import newton_steps
-from assistlearn.learners.weighting import coarsened
+from assistlearn.learners.boosting import newton_steps
+from assistlearn.learners.model import coarsened
 from assistlearn.types import Codes, Floats
 
 # A boosted combination can express what a sum cannot: that one agent deserves more trust where another is unsure, or

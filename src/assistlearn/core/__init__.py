@@ -1,7 +1,6 @@
 """Pure arithmetic on arrays: reward, ignorance, model weight, votes. Needs numpy alone."""
 
-from assistlearn.core.quantise import Reward, ScoreVectors, SoftReward
-from assistlearn.core.state import Contribution, RunState, SoftState, State, Verdict
+from assistlearn.core.state import Contribution, Reward, RunState, ScoreVectors, SoftReward, SoftState, State, Verdict
 
 __all__ = [
     "Contribution",

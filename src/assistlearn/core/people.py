@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.core.labels import classes_and_codes
-from assistlearn.core.quantise import ScoreVectors, SoftReward, largest_level
+from assistlearn.core.state import ScoreVectors, SoftReward, largest_level
 from assistlearn.types import Bools, Codes, Floats
 
 # Groups: which rows belong to the same person. Rows of one person are alike, and so are their labels. A model that has

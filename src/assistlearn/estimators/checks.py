@@ -22,10 +22,10 @@ from assistlearn.core.people import Groups, groups_of
 from assistlearn.errors import AssistLearnWarning, SettingsError, listed
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
 from assistlearn.evaluation.constancy import changed
-from assistlearn.learners.weighting import MAX_SEED, take_rows
+from assistlearn.learners.model import MAX_SEED, take_rows
 from assistlearn.methods.label_private import caution
 from assistlearn.plan import SETTINGS
-from assistlearn.session.deciding import Votes
+from assistlearn.session.judging import Votes
 from assistlearn.tables.labels import notes_on_classes
 from assistlearn.types import Bools, Codes, Floats
 

@@ -63,11 +63,11 @@ from assistlearn.events import (
 from assistlearn.initiator.setup import SetUp, Task, check_holdout, set_up
 from assistlearn.initiator.training import trained_alone
 from assistlearn.learners import Honesty
-from assistlearn.learners.weighting import take_rows
+from assistlearn.learners.model import take_rows
 from assistlearn.methods.orders import Order
 from assistlearn.plan import Plan
 from assistlearn.session import LocalParticipant
-from assistlearn.session.holdout import doubt_of
+from assistlearn.session.judging import doubt_of
 from assistlearn.types import Bools, Codes, Floats
 
 logger = logging.getLogger("assistlearn")

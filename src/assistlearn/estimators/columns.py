@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.errors import ColumnsError, SettingsError
-from assistlearn.learners.weighting import take_rows
+from assistlearn.learners.model import take_rows
 from assistlearn.tables.columns import FrameReader
 from assistlearn.tables.preparation import (
     default_pipeline,

@@ -16,7 +16,7 @@ from assistlearn.estimators.classifier import AssistedClassifier
 from assistlearn.evaluation.metrics import losses
 from assistlearn.evaluation.pilots import Weighing, Worth, drawn
 from assistlearn.evaluation.terms import SampleLoss, Terms, loss_for
-from assistlearn.learners.weighting import take_rows
+from assistlearn.learners.model import take_rows
 from assistlearn.types import Floats
 
 

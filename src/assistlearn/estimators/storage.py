@@ -11,7 +11,7 @@ from skops import io
 
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners.model import MODEL_TYPES, load_trusted
-from assistlearn.storage.files import write_bytes
+from assistlearn.storage import write_bytes
 
 OWN_TYPES = (
     "assistlearn.agent.agent.Agent",
@@ -31,8 +31,8 @@ OWN_TYPES = (
     "assistlearn.evaluation.shares.Estimate",
     "assistlearn.evaluation.shares.GainShare",
     "assistlearn.evaluation.shares.GainShares",
-    "assistlearn.learners.hist.classifiers.HistBoostClassifier",
-    "assistlearn.learners.hist.classifiers.HistTreeClassifier",
+    "assistlearn.learners.hist.HistBoostClassifier",
+    "assistlearn.learners.hist.HistTreeClassifier",
     "assistlearn.learners.folds.Honesty",
     "assistlearn.learners.learner.Learner",
     "assistlearn.tables.columns.FrameReader",

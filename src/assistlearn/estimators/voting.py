@@ -21,10 +21,10 @@ from assistlearn.estimators.columns import Positions, Prepared, rows_held, take_
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.shares import GainShares, shares_of_decisions, shares_of_sum
 from assistlearn.events import TurnFinished
-from assistlearn.learners.weighting import take_rows
+from assistlearn.learners.model import take_rows
 from assistlearn.methods.method import Method
 from assistlearn.plan import SETTINGS, Plan
-from assistlearn.session.deciding import Deciding, Decision, Votes
+from assistlearn.session.judging import Deciding, Decision, Votes
 from assistlearn.types import Bools, Codes, Floats, Said
 
 

@@ -30,7 +30,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, unpack_bits, unpack_codes
 from assistlearn.protocol.codec import decode
 from assistlearn.protocol.known_before import KnownBefore, RunSamples
-from assistlearn.storage.files import FileDigests
+from assistlearn.storage import FileDigests
 from assistlearn.types import Bools, Codes
 
 REQUIRE = "require_kept"

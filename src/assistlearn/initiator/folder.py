@@ -23,9 +23,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
-from assistlearn.storage import appending
-from assistlearn.storage.files import DIGESTS, REMEDY, FileDigests, digest_of, remove_tree
-from assistlearn.storage.locks import take, taken_alone
+from assistlearn.storage import DIGESTS, REMEDY, FileDigests, appending, digest_of, remove_tree, take, taken_alone
 from assistlearn.types import Bools, Codes, Floats
 
 # -- the lock: a command that trains or forgets has a run's folder alone; commands that predict share it

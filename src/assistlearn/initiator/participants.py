@@ -20,10 +20,10 @@ from assistlearn.initiator.setup import SetUp
 from assistlearn.methods.method import ABSTAINS, TOLERANCE, HoldoutAnswer, Method, Standpoint, check_verdict
 from assistlearn.protocol import Encoded
 from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import PackedReward, loudness, unpack_holdout, unpack_reward
 from assistlearn.protocol.codec import decode
-from assistlearn.protocol.scores import PackedReward, loudness, unpack_holdout, unpack_reward
-from assistlearn.session.holdout import Doubt, doubt_of
-from assistlearn.storage.files import REMEDY, digest_of
+from assistlearn.session.judging import Doubt, doubt_of
+from assistlearn.storage import REMEDY, digest_of
 from assistlearn.types import Bools, Codes
 
 Check: TypeAlias = Callable[[Turn, Answer], None]

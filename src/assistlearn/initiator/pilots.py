@@ -20,8 +20,7 @@ from assistlearn.initiator.prediction import AgentVotes, Prediction, decided, ow
 from assistlearn.initiator.run import OpenRun, messages_of, open_run
 from assistlearn.initiator.training import train
 from assistlearn.protocol import MemoryTransport
-from assistlearn.storage import private_folder
-from assistlearn.storage.files import remove_tree
+from assistlearn.storage import private_folder, remove_tree
 from assistlearn.types import Codes, Floats
 
 PURPOSE = "a pilot: whether assistance is worth it"

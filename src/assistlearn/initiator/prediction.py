@@ -15,7 +15,7 @@ from assistlearn.alignment import Ids, Minimum
 from assistlearn.alignment.ids import Rows
 from assistlearn.combination import Combination, from_bytes
 from assistlearn.core import SoftReward, votes
-from assistlearn.core.quantise import votes_of
+from assistlearn.core.state import votes_of
 from assistlearn.errors import AssistLearnError, ProtocolError, RefusedError, RunError, SettingsError, StartedAnewError
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.constancy import LEAST
@@ -25,11 +25,10 @@ from assistlearn.initiator.run import AT_ONCE, OpenRun, own_numbers
 from assistlearn.initiator.training import tell_end
 from assistlearn.methods.method import TOLERANCE
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import unpack_bits
+from assistlearn.protocol.arrays import Levels, unpack_bits, unpack_votes
 from assistlearn.protocol.codec import decode
-from assistlearn.protocol.scores import Levels, unpack_votes
-from assistlearn.session.deciding import Deciding, Votes
-from assistlearn.storage.files import REMEDY
+from assistlearn.session.judging import Deciding, Votes
+from assistlearn.storage import REMEDY
 from assistlearn.types import Bools, Floats
 
 MOST_SAMPLES = 100_000

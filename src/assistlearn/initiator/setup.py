@@ -19,12 +19,18 @@ from assistlearn.errors import SettingsError
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.constancy import kept as kept_rows
 from assistlearn.learners.folds import deal
-from assistlearn.learners.weighting import MAX_SEED
+from assistlearn.learners.model import MAX_SEED
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
 from assistlearn.session import Combining, HoldOut, Participant, Session
-from assistlearn.session.combining import honest_votes
-from assistlearn.session.holdout import Evaluating, HoldoutVotes, calibration_on_holdout, calibration_out_of_fold, split
+from assistlearn.session.judging import (
+    Evaluating,
+    HoldoutVotes,
+    calibration_on_holdout,
+    calibration_out_of_fold,
+    honest_votes,
+    split,
+)
 from assistlearn.tables.labels import classes_in
 from assistlearn.tables.table import Table
 from assistlearn.types import Codes, Floats

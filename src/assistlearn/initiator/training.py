@@ -41,11 +41,11 @@ from assistlearn.initiator.run import OpenRun, own_numbers, received_answers, tr
 from assistlearn.initiator.settings import versions
 from assistlearn.initiator.setup import SetUp, Task, set_up
 from assistlearn.learners import Honesty
-from assistlearn.learners.weighting import take_rows
+from assistlearn.learners.model import take_rows
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
 from assistlearn.session import LocalParticipant, Session
-from assistlearn.session.holdout import HoldoutVotes
+from assistlearn.session.judging import HoldoutVotes
 
 
 def trained_alone(task: Task, agent: Agent, samples: Callable[[], TrainingSamples], n_models: int) -> HoldoutVotes:

@@ -23,8 +23,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from assistlearn.core import people
 from assistlearn.core.votes import score_of_truth
 from assistlearn.learners.boosting import PATIENCE, Boosting, Private
-from assistlearn.learners.model import Model
-from assistlearn.learners.weighting import FORESTS, take_rows
+from assistlearn.learners.model import FORESTS, Model, take_rows
 from assistlearn.plan import Plan, RewardKind
 from assistlearn.types import Codes, Floats, Said
 

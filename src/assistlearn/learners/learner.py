@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 from assistlearn.errors import LearnerError, LearnerTypeError
-from assistlearn.learners.boosting import Bagged, Boosting, Private, bag
+from assistlearn.learners.boosting import Bagged, Boosting, Leaves, Private, ResidualBoosting, bag, has_residuals, twin
 from assistlearn.learners.folds import (
     LEAST_TRUST,
     Folds,
@@ -25,9 +25,7 @@ from assistlearn.learners.folds import (
     out_of_bag,
     uninformative,
 )
-from assistlearn.learners.model import Model, without_gaps
-from assistlearn.learners.residuals import Leaves, ResidualBoosting, has_residuals, twin
-from assistlearn.learners.weighting import TREES, as_trees_see_it, coarsened, fit_weighted, seed_all
+from assistlearn.learners.model import TREES, Model, as_trees_see_it, coarsened, fit_weighted, seed_all, without_gaps
 from assistlearn.plan import RewardKind
 from assistlearn.types import Codes, Floats, Said
 
@@ -223,7 +221,7 @@ class Learner:
     def fit_boosted(self, turn: Private) -> tuple[Model, Said]:
         """Return several models, made one after another in private, as one; and what they answer for the training rows.
 
-        Small trees are fitted to residuals (:mod:`assistlearn.learners.residuals`), other learners under the ignorance.
+        Small trees are fitted to residuals (:mod:`assistlearn.learners.boosting`), other learners under the ignorance.
         With in-sample rewards there are ``honesty.models`` of them, or twice as many residual trees. Otherwise a fold
         shows how many are best, and the answers are honest, also with ``reward="auto"``. The number depends only on the
         state, the seed and the table, so an agent that is started again chooses the same number.

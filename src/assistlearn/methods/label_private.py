@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from assistlearn.core import Reward
 from assistlearn.core.labels import kept_share
-from assistlearn.core.quantise import quantise_all_spoken
+from assistlearn.core.state import quantise_all_spoken
 from assistlearn.core.votes import score_of_truth
 from assistlearn.methods.method import PAPER
 from assistlearn.methods.soft import Soft

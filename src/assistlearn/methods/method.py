@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.core import Reward, RunState, SoftReward, Verdict, votes
-from assistlearn.core.quantise import quantise_votes, votes_of
+from assistlearn.core.state import quantise_votes, votes_of
 from assistlearn.errors import ProtocolError, SettingsError
 from assistlearn.types import Bools, Codes, Floats, Said
 

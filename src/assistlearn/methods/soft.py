@@ -10,8 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState
-from assistlearn.core.quantise import FINEST_BITS, quantise, quantise_vectors, quantise_votes, votes_of
-from assistlearn.core.state import by_class, truth_first
+from assistlearn.core.state import (
+    FINEST_BITS,
+    by_class,
+    quantise,
+    quantise_vectors,
+    quantise_votes,
+    truth_first,
+    votes_of,
+)
 from assistlearn.core.votes import LEAST, confidences, heights, probabilities, score_of_truth
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import HoldoutAnswer, Method, spread

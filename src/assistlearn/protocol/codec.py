@@ -9,16 +9,17 @@ claim too many values before it unpacks any of them.
 from __future__ import annotations
 
 import struct
+import threading
 import unicodedata
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, Protocol, TypeVar, Union
 
 import msgspec
 
-from assistlearn.errors import ProtocolError
-from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
+from assistlearn.errors import ProtocolError, UnreachableError
+from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
 from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION, Message, type_of
-from assistlearn.protocol.scores import Levels
 
 MARK = b"ALMS"
 
@@ -186,3 +187,57 @@ def _script(letter: str) -> str:
 
 def _seen(letter: str) -> bool:
     return letter.isprintable() or letter in _JOINERS
+
+
+# The transport: it carries the bytes of a request to an agent, and those of the reply back, in time.
+
+
+class Transport(Protocol):
+    """Carries a request to an agent and its reply back."""
+
+    def ask(self, agent: str, request: bytes) -> bytes:
+        """Return the agent's reply; raise ``UnreachableError`` where there is none."""
+
+
+class MemoryTransport:
+    """Agents in this process, reached through the same bytes as any others.
+
+    >>> MemoryTransport({"lab": lambda request: request.upper()}).ask("lab", b"hello")
+    b'HELLO'
+    """
+
+    def __init__(self, services: Mapping[str, Callable[[bytes], bytes]]) -> None:
+        self._services = services
+
+    def ask(self, agent: str, request: bytes) -> bytes:
+        if agent not in self._services:
+            raise UnreachableError(f"There is no agent {agent!r} here. The agents are {sorted(self._services)}.")
+        return self._services[agent](request)
+
+
+Result = TypeVar("Result")
+
+
+def within(seconds: float, work: Callable[..., Result], *arguments: Any) -> Result:
+    """Return the result of some work; raise ``TimeoutError`` if it takes longer than ``seconds``.
+
+    FLARE, and servers of tables, may wait without limit. The work then goes on in a thread, which does not keep the
+    program from ending.
+    """
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def do() -> None:
+        try:
+            results.append(work(*arguments))
+        except BaseException as error:  # raised by the caller, below
+            errors.append(error)
+
+    thread = threading.Thread(target=do, name=f"within {seconds:g} s", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not results:
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    return results[0]

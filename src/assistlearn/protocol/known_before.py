@@ -13,7 +13,7 @@ from assistlearn.core.people import Places, completed, places_before
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import ABSTAINS, HoldoutAnswer, Method
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.scores import pack_holdout, pack_reward, unpack_holdout, unpack_reward
+from assistlearn.protocol.arrays import pack_holdout, pack_reward, unpack_holdout, unpack_reward
 from assistlearn.types import Bools, Codes
 
 

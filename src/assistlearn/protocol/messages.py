@@ -2,7 +2,7 @@
 
 The initiator asks, a helper answers; nobody else speaks. Below, "I" is the initiator and "H" the helper asked; K is the
 number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays` and
-:mod:`assistlearn.protocol.scores`.
+:mod:`assistlearn.protocol.arrays`.
 
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Message   | Goes     | Field                     | What it is, and its size                                          |
@@ -132,8 +132,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
-from assistlearn.protocol.scores import Levels
+from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
 
 VERSION = 1
 

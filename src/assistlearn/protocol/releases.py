@@ -22,8 +22,7 @@ from typing import Literal, TypeAlias
 
 from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, ClassCodes
-from assistlearn.protocol.scores import Levels
+from assistlearn.protocol.arrays import Bits, ClassCodes, Levels
 
 About: TypeAlias = Literal["training", "hold-out", "predicted"]
 

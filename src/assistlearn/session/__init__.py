@@ -1,8 +1,6 @@
 """The only loop of the program: a session, its rounds, and the agents as the session sees them."""
 
-from assistlearn.session.combining import Combining
-from assistlearn.session.deciding import Kept
-from assistlearn.session.holdout import HoldOut
+from assistlearn.session.judging import Combining, HoldOut, Kept
 from assistlearn.session.session import LocalParticipant, Participant, Session
 
 __all__ = ["Combining", "HoldOut", "Kept", "LocalParticipant", "Participant", "Session"]

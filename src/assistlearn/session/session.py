@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from assistlearn.agent.agent import Agent, Answer, Turn
 from assistlearn.core import Contribution, RunState
-from assistlearn.core.quantise import right
+from assistlearn.core.state import right
 from assistlearn.errors import AgentGoneError, DoubtedError
 from assistlearn.evaluation.result import Report
 from assistlearn.events import (
@@ -26,13 +26,11 @@ from assistlearn.events import (
     StopReason,
     TurnFinished,
 )
-from assistlearn.learners.weighting import TurnSeeds
+from assistlearn.learners.model import TurnSeeds
 from assistlearn.methods.method import Method
 from assistlearn.methods.orders import Greedy, checked, order_of
 from assistlearn.plan import Plan
-from assistlearn.session.combining import Combining
-from assistlearn.session.deciding import Kept
-from assistlearn.session.holdout import Evaluating, HoldOut
+from assistlearn.session.judging import Combining, Evaluating, HoldOut, Kept
 
 
 class Participant(Protocol):

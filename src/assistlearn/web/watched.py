@@ -47,7 +47,7 @@ from assistlearn.report.page import Frame, frame_of
 from assistlearn.report.sections import PageTable, Section, sections_of
 from assistlearn.report.story import Story, people_in_words, subject_of, take_folder
 from assistlearn.report.view import State, View
-from assistlearn.storage.files import GrowingFile
+from assistlearn.storage import GrowingFile
 from assistlearn.web.live import Condition, Status, section_of
 
 # -- a run

@@ -14,8 +14,7 @@ import numpy as np
 
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
-from assistlearn.protocol.scores import pack_levels
+from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_levels, pack_numbers
 
 HERE = Path(__file__).parent
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from assistlearn.errors import AssistLearnError, ColumnsError, MissingExtraError, MissingTableError, TableError
 from assistlearn.extras import install_line
-from assistlearn.protocol.transport import within
+from assistlearn.protocol.codec import within
 from assistlearn.tables.settings import ENDINGS, ReadingLimits, TableQuery, shown, without_secrets
 
 Result = TypeVar("Result")

@@ -25,7 +25,7 @@ import polars as pl
 
 from assistlearn.errors import AssistLearnError, MissingExtraError, MissingTableError, TableError
 from assistlearn.extras import install_line
-from assistlearn.protocol.transport import within
+from assistlearn.protocol.codec import within
 from assistlearn.tables.settings import (
     WEB,
     ReadingLimits,

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from assistlearn.errors import NetworkError
-from assistlearn.protocol.transport import within
+from assistlearn.protocol.codec import within
 from assistlearn.reach.flare.provisioning.kit import Kit
 
 CONNECT = 10.0

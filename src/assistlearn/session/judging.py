@@ -1,34 +1,149 @@
-"""Samples kept aside, whose labels only the initiator knows. They show when to stop, and how good the result is."""
+"""What a result predicts for a person, and how good it is: held-out samples, the learned combination, evaluations."""
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assistlearn import combination
 from assistlearn.agent.agent import Answer
 from assistlearn.combination import Combination
-from assistlearn.core import votes
+from assistlearn.combination.linear import Linear
+from assistlearn.core import Reward, votes
 from assistlearn.core.labels import silent
 from assistlearn.core.people import Groups, mean_and_error, rarest_classes
 from assistlearn.evaluation.calibration import HOLDOUT, OUT_OF_FOLD, ScoreCalibration, cross_fitted, fit_calibration
 from assistlearn.evaluation.metrics import METRICS, answers_of
 from assistlearn.evaluation.result import Decided, Report, compare
 from assistlearn.evaluation.shares import Estimate, GainShares, shares_of_decisions, shares_of_sum
-from assistlearn.methods.method import Method
+from assistlearn.methods.method import HoldoutAnswer, Method
 from assistlearn.plan import Plan
-from assistlearn.session.deciding import Deciding, Decision, Kept, Votes
 from assistlearn.types import Bools, Codes, Floats
 
 Rows = NDArray[np.intp]
 
 Doubt: TypeAlias = Callable[..., str]
 """Returns why an answer (and its round) is not believed; an empty text if it is."""
+
+
+# What a session keeps of a model, and what a result predicts for a person from the agents' votes.
+#
+# Every judgement goes by this, whoever judges: the hold-out samples after a round, the report, the helpers' shares, a
+# pilot and a prediction. So a figure is about the decisions that users get.
+
+
+class Kept(NamedTuple):
+    """What a session remembers of a kept model. All that is computed from a run is a replay of these."""
+
+    round: int
+    agent: str
+    model_weight: float
+    reward: Reward | None = None  # where it is honest; otherwise nothing is computed from it after the turn
+    holdout: HoldoutAnswer | None = None
+
+
+class Votes(NamedTuple):
+    """One agent's votes, as the initiator gets them, and the sum of the weights of the models that voted.
+
+    A row of zeros means that the agent says nothing about the sample. An agent that has kept no model has weight zero.
+    """
+
+    scores: Floats
+    weight: float
+
+
+class Decision(NamedTuple):
+    """What is decided about some samples. Classes are in their open order, except in ``parts``."""
+
+    total: Floats  # the score of each class; the highest one, the first among equals, is the answer
+    probabilities: Floats
+    spoken: Bools  # about which samples somebody says something; the shares of the classes decide about the others
+    parts: dict[str, Floats]  # each agent's share of the total, by class code; the class shares are the first agent's
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """How a result decides about samples.
+
+    ``class_shares`` are the shares of the classes among the samples that were trained on, by weight, in the open order.
+    They decide about a sample about which nobody says anything: no agent that counts holds it, or has kept a model.
+    ``order`` has the class code of each class, where codes are in a secret order.
+
+    Examples
+    --------
+    >>> from assistlearn.methods import method_named
+    >>> deciding = Deciding(method_named("ascii", {}), np.array([0.2, 0.8]))
+    >>> said = {"clinic": Votes(np.array([[1.0, -1.0], [0.0, 0.0]]), 1.0), "lab": Votes(np.zeros((2, 2)), 0)}
+    >>> decision = deciding.about(said, 2)
+    >>> votes.winners(decision.total), decision.probabilities.round(2).tolist()
+    (array([0, 1]), [[0.73, 0.27], [0.2, 0.8]])
+    """
+
+    method: Method
+    class_shares: Floats
+    learned: Combination | None = None
+    calibration: ScoreCalibration | None = None
+    order: Codes | None = None
+
+    def about(self, said: Mapping[str, Votes], n_samples: int, own: Floats | None = None) -> Decision:
+        """Return what these agents decide.
+
+        ``said`` are votes by class code, of the agents that are there, in the order of the run. An initiator that has
+        labels alone is one of them, without votes. ``own`` are its columns as numbers, where a combination may look at
+        them.
+        """
+        shape = n_samples, len(self.class_shares)
+        spoken = self._spoken(said, n_samples, own)
+        prior = votes.scores_of(self.class_shares[np.newaxis])
+        parts = self._parts(said, own)
+        for place, part in enumerate(parts.values()):
+            part[~spoken] = 0.0 if place else self._by_code(prior)
+        total = self.in_order(sum(parts.values(), np.zeros(shape)))
+        total[~spoken] = prior
+        return Decision(total, self._probabilities(total, spoken, said.values()), spoken, parts)
+
+    def _spoken(self, said: Mapping[str, Votes], n_samples: int, own: Floats | None) -> Bools:
+        """Return about which samples an agent that the decision listens to says something.
+
+        Trees that look at the initiator's own columns say something wherever one of these has a value.
+        """
+        heard = [each for name, each in said.items() if self.learned is None or name in self.learned.model.agents]
+        spoken: Bools = ~silent([each.scores for each in heard], n_samples)
+        if self.learned is None or own is None or self.learned.initiator not in said:
+            return spoken
+        sees = self.learned.own_trees is not None or not isinstance(self.learned.model, Linear)
+        return spoken | ~np.isnan(own).all(axis=1) if sees and own.shape[1] else spoken
+
+    def _parts(self, said: Mapping[str, Votes], own: Floats | None) -> dict[str, Floats]:
+        scores = {name: each.scores for name, each in said.items()}
+        if self.learned is not None and scores:
+            return self.learned.decide(scores, own if self.learned.initiator in scores else None)
+        shares = self.method.combine(scores, {name: each.weight for name, each in said.items()})
+        return {name: share.copy() if share is scores[name] else share for name, share in shares.items()}
+
+    def _probabilities(self, total: Floats, spoken: Bools, said: Iterable[Votes]) -> Floats:
+        out = np.tile(self.class_shares, (len(total), 1))
+        if self.calibration is not None:
+            out[spoken] = self.calibration.probabilities(total[spoken])
+        elif self.learned is not None:
+            out[spoken] = self.learned.probabilities(total[spoken])
+        else:
+            out[spoken] = self.method.probabilities(total[spoken], sum(each.weight > 0.0 for each in said))
+        return out
+
+    def in_order(self, table: Floats) -> Floats:
+        """Return a table that has a column for each class code with its columns in the open order of the classes."""
+        return table if self.order is None else np.ascontiguousarray(table[:, self.order])
+
+    def _by_code(self, table: Floats) -> Floats:
+        return table if self.order is None else table[:, np.argsort(self.order)]
 
 
 @dataclass(frozen=True)
@@ -412,3 +527,108 @@ def _fitted(total: Floats, labels: Codes, weights: Floats | None, spoken: Bools,
         if not len(total) or (weights is not None and not weights.sum() > 0.0):
             return None
     return fit_calibration(total, labels, weights, fitted_to=kind)
+
+
+# What the initiator learns from honest rewards: a combination of scores after every round, and what votes are like.
+
+WORTH, LEAST_WORTH = 0.01, 0.002
+"""A round pays if it lowers the honest loss of the combination by more than this share, and more than this amount."""
+
+HALF = 0.5
+"""From the third round on, half of the agents must bring at least this share of what pays; else the others are spared.
+"""
+
+
+@dataclass
+class Combining:
+    """The combination after each round, and which round was the best.
+
+    ``told`` are the class codes that each agent was told, the initiator first: its rewards are about these. ``own`` are
+    the initiator's own columns, as numbers. No trees are tried for the combinations of ``rounds``, so that a round
+    costs little; for the ``final`` one they are. ``best_round`` is the last that paid; 0 before the first.
+    """
+
+    kind: str
+    method: Method
+    codes: Codes
+    told: Mapping[str, Codes]
+    n_classes: int
+    seed: int
+    weights: Floats | None = None
+    own: Floats | None = None
+    groups: Groups | None = None
+    rounds: dict[int, Combination] = field(default_factory=dict, init=False)
+    best_round: int = field(default=0, init=False)
+    final: Combination | None = field(default=None, init=False)
+    _kept: list[Kept] = field(default_factory=list, init=False)
+    _round: int = field(default=0, init=False)
+
+    def add(self, kept: Kept) -> None:
+        self._kept.append(kept)
+
+    def finish_round(self) -> Combination | None:
+        self._round += 1
+        if not self._kept:
+            return None
+        learned = self.rounds[self._round] = self._learned(self._round, quick=True)
+        best = self.rounds[self.best_round].loss if self.best_round else sys.float_info.max
+        if learned.loss < best - _worth(best):
+            self.best_round = self._round
+        return learned
+
+    @property
+    def promising(self) -> bool:
+        """Whether the models of half of the agents in the round that has begun have brought half of what pays."""
+        if not self.best_round:
+            return True
+        if all(each.round <= self._round for each in self._kept):
+            return False
+        best = self.rounds[self.best_round].loss
+        return self._learned(self._round + 1, quick=True).loss < best - HALF * _worth(best)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the last round has not paid, though somebody has kept a model."""
+        return bool(self.rounds) and self._round > self.best_round
+
+    def finish(self, n_rounds: int) -> Combination | None:
+        if any(each.round <= n_rounds for each in self._kept):
+            self.final = self._learned(n_rounds, quick=False)
+            self.rounds = {number: each for number, each in self.rounds.items() if number <= n_rounds}
+        return self.final
+
+    def _learned(self, n_rounds: int, quick: bool) -> Combination:
+        scores = {agent: np.zeros((len(self.codes), self.n_classes)) for agent in self.told}
+        for each in self._kept:
+            if each.round <= n_rounds:
+                assert each.reward is not None
+                scores[each.agent] += each.model_weight * self.method.class_votes(each.reward, self.told[each.agent])
+        return combination.fit(
+            self.kind,
+            scores,
+            self.codes,
+            initiator=next(iter(self.told)),
+            weights=self.weights,
+            own=self.own,
+            groups=self.groups,
+            seed=self.seed,
+            quick=quick,
+        )
+
+
+def _worth(best: float) -> float:
+    return max(WORTH * best, LEAST_WORTH)
+
+
+def honest_votes(
+    models: Iterable[Kept], method: Method, codes: Mapping[str, Codes], rows: NDArray[np.intp]
+) -> dict[str, Floats]:
+    """Return each agent's votes on some training samples that its models were not fitted to, by one unit of weight."""
+    total: dict[str, Floats] = {}
+    weights: dict[str, float] = {}
+    for _, agent, weight, reward, _ in models:
+        assert reward is not None
+        said = weight * method.class_votes(reward, codes[agent])[rows]
+        total[agent] = total.get(agent, np.zeros_like(said)) + said
+        weights[agent] = weights.get(agent, 0.0) + weight
+    return {agent: votes / weights[agent] for agent, votes in total.items()}
