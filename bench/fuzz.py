@@ -45,8 +45,8 @@ from assistlearn.agent.service import AgentService
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.core.state import DTYPES
 from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError
-from assistlearn.initiator.participants import RemoteParticipant, ToldTask
 from assistlearn.initiator.run import Connection
+from assistlearn.initiator.training import RemoteParticipant, ToldTask
 from assistlearn.methods import method_named
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m

@@ -30,8 +30,8 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn.agent.agent import Answer, Turn
 from assistlearn.core import Contribution, Verdict
 from assistlearn.errors import RefusedError
-from assistlearn.initiator.participants import RemoteParticipant, ToldTask
 from assistlearn.initiator.run import Connection
+from assistlearn.initiator.training import RemoteParticipant, ToldTask
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m

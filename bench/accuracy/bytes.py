@@ -16,11 +16,11 @@ import numpy as np
 
 from assistlearn import AssistedClassifier
 from assistlearn.agent.agent import Answer, Turn
-from assistlearn.initiator.setup import Task, set_up
 from assistlearn.plan import Plan
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import PackedReward, pack_codes, pack_reward
+from assistlearn.session.setup import Task, set_up
 
 RUN = "accuracy-on-a-problem"
 """A name as long as those of most runs: it is in every message."""

@@ -20,8 +20,7 @@ from assistlearn.alignment import Ids
 from assistlearn.errors import UnreachableError
 from assistlearn.events import EventLog
 from assistlearn.initiator import prediction
-from assistlearn.initiator.folder import RunFolder
-from assistlearn.initiator.settings import RunSettings
+from assistlearn.initiator.folder import RunFolder, RunSettings
 from assistlearn.reach import opening, register
 from assistlearn.reach.framing import receive, send
 from assistlearn.reach.processes import agent_process

@@ -19,10 +19,9 @@ from sklearn.base import clone
 from assistlearn.agent.holdings import Holdings
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
-from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.folder import RunFolder, RunSettings
 from assistlearn.initiator.prediction import predict
 from assistlearn.initiator.run import OwnTable, open_run
-from assistlearn.initiator.settings import RunSettings
 from assistlearn.initiator.training import train
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport

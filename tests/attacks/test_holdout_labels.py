@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from assistlearn.initiator.folder import RunFolder
-from assistlearn.initiator.keys import secret_words
-from assistlearn.initiator.setup import split_of
+from assistlearn.initiator.run import secret_words
 from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
 from assistlearn.protocol.codec import decode
+from assistlearn.session.setup import split_of
 from tests.attacks.attack import attack
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import N_NEW, N_SAMPLES, know_the_key, write_agents

@@ -14,9 +14,8 @@ from assistlearn.agent.file import parse_description
 from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError, DescriptionError, RunError, SettingsError
 from assistlearn.initiator.folder import RunFolder
-from assistlearn.initiator.keys import KEY_FILE, LABEL_LEDGER
 from assistlearn.initiator.label_ledger import LabelLedger, told_labels
-from assistlearn.initiator.run import OpenRun, OwnTable, open_run
+from assistlearn.initiator.run import KEY_FILE, LABEL_LEDGER, OpenRun, OwnTable, open_run
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport
 from tests.attacks.attack import attack

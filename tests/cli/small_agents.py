@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from assistlearn.agent.file import load_description
-from assistlearn.initiator.keys import KEY_FILE
+from assistlearn.initiator.run import KEY_FILE
 
 N_SAMPLES, N_NEW = 80, 8
 IDS = [f"p-{i:03d}" for i in range(N_SAMPLES)]

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from assistlearn.initiator.folder import RunFolder
-from assistlearn.initiator.setup import split_of
 from assistlearn.plan import Plan
+from assistlearn.session.setup import split_of
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, SECRET, STUMP, toml
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from assistlearn.agent.file import load_description
-from assistlearn.initiator.creating import write_run
 from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.opening import write_run
 from assistlearn.plan import Plan
 from assistlearn.reach.processes.reach_processes import create_run
 from tests.cli.program import assistlearn

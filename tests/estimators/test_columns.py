@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from assistlearn import AssistedClassifier
 from assistlearn.errors import AssistLearnWarning, ColumnsError
-from assistlearn.estimators.columns import AllColumns, positions_of, take_columns
+from assistlearn.estimators.checks import AllColumns, positions_of, take_columns
 
 TABLE = np.random.RandomState(0).rand(30, 5)
 NAMES = ["age", "bmi", "pressure", "sugar", "sodium"]

@@ -18,7 +18,7 @@ from assistlearn.agent.service import AgentService
 from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.events import Event, RunGoesOn, TurnFinished, read
 from assistlearn.initiator.folder import RunFolder
-from assistlearn.initiator.keys import KEY_FILE
+from assistlearn.initiator.run import KEY_FILE
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol.arrays import unpack_bits

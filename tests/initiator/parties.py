@@ -16,11 +16,10 @@ from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.core.people import at
 from assistlearn.events import Event, RunForgotten
-from assistlearn.initiator.alignment import forget
-from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.folder import RunFolder, RunSettings
+from assistlearn.initiator.opening import forget
 from assistlearn.initiator.prediction import Prediction, predict
 from assistlearn.initiator.run import OpenRun, OwnTable, open_run
-from assistlearn.initiator.settings import RunSettings
 from assistlearn.initiator.training import train
 from assistlearn.plan import SETTINGS, Plan
 from assistlearn.protocol import MemoryTransport

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from assistlearn.errors import RunError
-from assistlearn.initiator.keys import KEY_FILE, own_key, secret_order
+from assistlearn.initiator.run import KEY_FILE, own_key, secret_order
 
 
 def test_every_order_is_as_likely_as_any_other():

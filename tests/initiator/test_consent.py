@@ -14,7 +14,7 @@ from assistlearn.agent.limits import OwnerLimits
 from assistlearn.agent.service import AgentService
 from assistlearn.agent.store import runs_at
 from assistlearn.errors import ConsentAwaitedError, RefusedError
-from assistlearn.initiator.alignment import withdraw
+from assistlearn.initiator.opening import withdraw
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import counted, read

@@ -12,8 +12,8 @@ import pytest
 from assistlearn.agent.agent import Agent
 from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.events import RunGoesOn, TurnFinished, read
-from assistlearn.initiator.alignment import forget
 from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.opening import forget
 from assistlearn.initiator.prediction import predict
 from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes, unpack_reward

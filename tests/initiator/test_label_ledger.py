@@ -14,9 +14,9 @@ import pytest
 
 from assistlearn.alignment import Ids
 from assistlearn.errors import RefusedError, RunError
-from assistlearn.initiator.keys import KEY_FILE
-from assistlearn.initiator.keys import LABEL_LEDGER as NAME
 from assistlearn.initiator.label_ledger import Booked, LabelLedger, Witness
+from assistlearn.initiator.run import KEY_FILE
+from assistlearn.initiator.run import LABEL_LEDGER as NAME
 from tests.forked_agents import forks
 
 N = 400

@@ -8,10 +8,10 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
-from assistlearn.initiator.setup import Task, set_up
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode
 from assistlearn.protocol.arrays import unpack_bits, unpack_numbers
+from assistlearn.session.setup import Task, set_up
 from tests.agent.recording import three_agents
 from tests.papers_settings import PAPERS
 

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
-from assistlearn.estimators.columns import rows_held
+from assistlearn.estimators.checks import rows_held
 from tests.papers_settings import PAPERS
 
 X, Y = load_wine(return_X_y=True)

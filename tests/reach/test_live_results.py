@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
-from assistlearn.initiator.alignment import forget
+from assistlearn.initiator.opening import forget
 from assistlearn.initiator.prediction import predict
 from assistlearn.initiator.training import train
 from assistlearn.reach.flare import reach_flare

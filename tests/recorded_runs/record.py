@@ -152,8 +152,8 @@ def without_chance() -> Iterator[None]:
         return list(reversed(range(n_classes)))
 
     with (
-        mock.patch("assistlearn.initiator.creating.secret_order", reverse),
-        mock.patch("assistlearn.initiator.creating.own_key", return_value=b""),
+        mock.patch("assistlearn.initiator.opening.secret_order", reverse),
+        mock.patch("assistlearn.initiator.opening.own_key", return_value=b""),
         mock.patch("secrets.token_bytes", lambda n=32: fixed.randbytes(n)),
         mock.patch("assistlearn.initiator.label_ledger.os.urandom", lambda n: draws(n) if n > MANY else urandom(n)),
     ):

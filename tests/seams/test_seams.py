@@ -18,8 +18,8 @@ from assistlearn.agent.file import load_description
 from assistlearn.alignment import Ids
 from assistlearn.errors import RefusedError
 from assistlearn.events import JobStarted, read
-from assistlearn.initiator.creating import write_run
 from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.opening import write_run
 from assistlearn.initiator.prediction import predict
 from assistlearn.plan import Plan
 from assistlearn.protocol.ledger import read as entries

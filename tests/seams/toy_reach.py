@@ -11,7 +11,7 @@ from queue import Queue
 from assistlearn.agent.holdings import holdings_of
 from assistlearn.agent.service import AgentService
 from assistlearn.events import EventLog, JobStarted
-from assistlearn.initiator.settings import RunSettings
+from assistlearn.initiator.folder import RunSettings
 from assistlearn.reach import register
 
 

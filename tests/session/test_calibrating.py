@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from assistlearn.evaluation.calibration import HOLDOUT, OUT_OF_FOLD, fit_calibration
-from assistlearn.initiator.setup import Task, set_up
 from assistlearn.plan import Plan
 from assistlearn.session import HoldOut, Kept
 from assistlearn.session.judging import calibration_on_holdout
+from assistlearn.session.setup import Task, set_up
 from tests.papers_settings import PAPERS
 
 CODES = np.arange(40) % 3

@@ -568,7 +568,7 @@ def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str], list[str]]:
     """Ask all agents to forget a run. Its folder is removed only when all have, so that one can try again."""
     from assistlearn.agent.store import runs_with_models_of
     from assistlearn.cli.progress import AskingBar
-    from assistlearn.initiator import alignment as forgetting
+    from assistlearn.initiator import opening as forgetting
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.reach.opening import opened_run
 

@@ -105,7 +105,7 @@ def predicted(
     from assistlearn.cli.progress import AskingBar
     from assistlearn.initiator import prediction as predicting
     from assistlearn.initiator.folder import RunFolder
-    from assistlearn.initiator.setup import rows_of
+    from assistlearn.initiator.run import rows_of
     from assistlearn.reach.opening import opened_run
 
     folder = RunFolder(run)

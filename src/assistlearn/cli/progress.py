@@ -29,7 +29,7 @@ from assistlearn.events import (
 from assistlearn.report.story import changes_in_words
 
 if TYPE_CHECKING:
-    from assistlearn.initiator.settings import RunSettings
+    from assistlearn.initiator.folder import RunSettings
 
 
 class _Words(TextColumn):

@@ -73,8 +73,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the result of a run: how good it is, who contributed what, why it stopped, what was exchanged."""
-    from assistlearn.initiator.folder import RunFolder
-    from assistlearn.initiator.settings import terms_of
+    from assistlearn.initiator.folder import RunFolder, terms_of
 
     folder = RunFolder(run)
     is_pilot = terms_of(folder.settings()) is not None

@@ -234,7 +234,7 @@ def train_awaiting(make: Callable[[], RunFolder], wait: float | None, timeout: f
 
 def withdrawn(folder: RunFolder, as_json: bool) -> None:
     """Withdraw the request for consent at all helpers, print what they answer, and remove the run's folder."""
-    from assistlearn.initiator.alignment import withdraw
+    from assistlearn.initiator.opening import withdraw
     from assistlearn.reach.opening import opened_run
 
     try:

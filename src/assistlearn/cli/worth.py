@@ -240,7 +240,7 @@ def _new_pilot(
     files: list[Path], name: str, folder: Path, terms: Callable[[str], Terms], changed: dict[str, Any]
 ) -> RunFolder:
     """Create a pilot: from agent files, on this machine; or from a task file, over a network."""
-    from assistlearn.initiator.settings import asked
+    from assistlearn.initiator.folder import asked
     from assistlearn.plan import Plan
 
     if not files:

@@ -2,6 +2,6 @@
 
 from assistlearn.estimators.classifier import AssistedClassifier
 from assistlearn.estimators.piloting import assistance_gain
-from assistlearn.estimators.storage import load, save
+from assistlearn.estimators.voting import load, save
 
 __all__ = ["AssistedClassifier", "assistance_gain", "load", "save"]

@@ -26,26 +26,24 @@ from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import (
     ALWAYS_RIGHT,
     AgentSpec,
+    AllColumns,
+    Positions,
+    Prepared,
     check_agents,
     check_labels,
+    check_preprocess,
     check_sample_weight,
     class_factors,
     drawn_seed,
     find_columns,
-    warn_large_epsilon,
-    warn_nothing_learned,
-    warn_of_labels,
-    who_is_who,
-)
-from assistlearn.estimators.columns import (
-    AllColumns,
-    Positions,
-    Prepared,
-    check_preprocess,
     may_be_prepared,
     prepared,
     rows_held,
     take_columns,
+    warn_large_epsilon,
+    warn_nothing_learned,
+    warn_of_labels,
+    who_is_who,
 )
 from assistlearn.estimators.showing import agents_block, answer_block, documents_plan, progress, unchecked_block
 from assistlearn.estimators.voting import Voting
@@ -60,14 +58,13 @@ from assistlearn.events import (
     StopReason,
     TurnFinished,
 )
-from assistlearn.initiator.setup import SetUp, Task, check_holdout, set_up
-from assistlearn.initiator.training import trained_alone
 from assistlearn.learners import Honesty
 from assistlearn.learners.model import take_rows
 from assistlearn.methods.orders import Order
 from assistlearn.plan import Plan
 from assistlearn.session import LocalParticipant
 from assistlearn.session.judging import doubt_of
+from assistlearn.session.setup import SetUp, Task, check_holdout, set_up, trained_alone
 from assistlearn.types import Bools, Codes, Floats
 
 logger = logging.getLogger("assistlearn")

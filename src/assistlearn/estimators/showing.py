@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-from assistlearn.estimators.columns import Positions, Prepared
+from assistlearn.estimators.checks import Positions, Prepared
 from assistlearn.evaluation.metrics import METRICS
 from assistlearn.evaluation.result import Headline, Report, SharedIn, ShareRow, findings
 from assistlearn.evaluation.words import (

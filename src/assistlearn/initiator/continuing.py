@@ -20,16 +20,14 @@ from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import CodedIds, Rows
 from assistlearn.errors import RunError, SettingsError, UnreachableError
 from assistlearn.events import RunGoesOn
-from assistlearn.initiator.folder import RunFolder
-from assistlearn.initiator.keys import KEY_FILE, people_of, places_among
-from assistlearn.initiator.run import OpenRun
-from assistlearn.initiator.settings import RunSettings, terms_of
-from assistlearn.initiator.setup import HELD_OUT, NEW, TRAINED_ON, SetUp
+from assistlearn.initiator.folder import RunFolder, RunSettings, terms_of
+from assistlearn.initiator.run import KEY_FILE, OpenRun, people_of, places_among
 from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, unpack_bits, unpack_codes
 from assistlearn.protocol.codec import decode
 from assistlearn.protocol.known_before import KnownBefore, RunSamples
+from assistlearn.session.setup import HELD_OUT, NEW, TRAINED_ON, SetUp
 from assistlearn.storage import FileDigests
 from assistlearn.types import Bools, Codes
 

@@ -41,14 +41,12 @@ from assistlearn.core.people import at
 from assistlearn.errors import DiskError, RefusedError, RunError
 from assistlearn.events import LabelsTold
 from assistlearn.initiator.continuing import roles_of
-from assistlearn.initiator.folder import LABELS, RunFolder
-from assistlearn.initiator.keys import KEY_FILE, LABEL_LEDGER, own_key
-from assistlearn.initiator.run import OpenRun
-from assistlearn.initiator.settings import RunSettings
-from assistlearn.initiator.setup import split_of
+from assistlearn.initiator.folder import LABELS, RunFolder, RunSettings
+from assistlearn.initiator.run import KEY_FILE, LABEL_LEDGER, OpenRun, own_key
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger import entries_of_type
+from assistlearn.session.setup import split_of
 from assistlearn.storage import private_folder
 from assistlearn.types import Bools, Codes, Floats
 

@@ -14,8 +14,8 @@ from assistlearn.evaluation.metrics import losses
 from assistlearn.evaluation.pilots import Weighing, drawn
 from assistlearn.evaluation.terms import Terms
 from assistlearn.events import Event, EventLog, SamplesOpened
-from assistlearn.initiator.alignment import in_order_of_ids
 from assistlearn.initiator.folder import ALONE, RunFolder
+from assistlearn.initiator.opening import in_order_of_ids
 from assistlearn.initiator.prediction import AgentVotes, Prediction, decided, own_votes, predict, voters
 from assistlearn.initiator.run import OpenRun, messages_of, open_run
 from assistlearn.initiator.training import train

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
+from zipfile import BadZipFile
 
 import numpy as np
 
+from assistlearn import storage
 from assistlearn.agent.holdings import moved_columns
 from assistlearn.alignment import Ids, Minimum
 from assistlearn.alignment.ids import Rows
@@ -18,10 +22,11 @@ from assistlearn.core import SoftReward, votes
 from assistlearn.core.state import votes_of
 from assistlearn.errors import AssistLearnError, ProtocolError, RefusedError, RunError, SettingsError, StartedAnewError
 from assistlearn.evaluation.calibration import ScoreCalibration
-from assistlearn.evaluation.constancy import LEAST
+from assistlearn.evaluation.constancy import LEAST, RATE, Changed, changed
 from assistlearn.events import Predicted, SamplesDone, TroubleMet
-from assistlearn.initiator.alignment import STARTS_ANEW, Matching, in_order_of_ids
-from assistlearn.initiator.run import AT_ONCE, OpenRun, own_numbers
+from assistlearn.initiator.folder import RunFolder, RunSettings
+from assistlearn.initiator.opening import STARTS_ANEW, Matching, in_order_of_ids
+from assistlearn.initiator.run import OpenRun, own_numbers, people_of
 from assistlearn.initiator.training import tell_end
 from assistlearn.methods.method import TOLERANCE
 from assistlearn.protocol import messages as m
@@ -100,7 +105,7 @@ def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Pr
             said = _in_order(run, ids, rows, votes_from, LEAST)
         finally:
             run.ledger.settle()
-        run.watch.save()
+        watch_of(run).save()
         return said
     return _in_order(run, ids, rows, ask, AT_ONCE)
 
@@ -199,9 +204,10 @@ def _predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking, at_least: int) -> 
 def _changed(run: OpenRun, ids: Ids, found: Mapping[str, AgentVotes], at_least: int) -> dict[str, str]:
     """Return which helpers vote otherwise than in training, with what is known; the first time it is recorded."""
     said = {name: each.scores / each.weight for name, each in found.items() if each.weight > 0.0}
-    for each in run.watch.hear(ids, run.holdings.home, said, at_least):
+    watch = watch_of(run)
+    for each in watch.hear(ids, run.holdings.home, said, at_least):
         run.log.append(TroubleMet(str(each)))
-    return {name: str(each) for name, each in run.watch.named.items() if name in found}
+    return {name: str(each) for name, each in watch.named.items() if name in found}
 
 
 def left_out_of(result: Mapping[str, Any]) -> list[str]:
@@ -422,6 +428,108 @@ def voters(run: OpenRun, rows: Rows) -> tuple[list[MatchedVotes], Bools]:
     for each in agents:
         each.settle(kept)
     return agents, kept
+
+
+# -- whether helpers vote otherwise than in training
+
+
+AT_ONCE = 200
+"""People of whom a service is asked before it looks. A prediction of a table looks at once."""
+
+
+MOST_SEEN = 100_000
+"""The last people that were counted are known again; one that is asked about again does not count again."""
+
+
+class VoteWatch:
+    """Compares helpers' votes for new people with those of training, from prediction to prediction.
+
+    People are compared in blocks: everybody of whom votes were asked since the last look, each once, and nobody who
+    took part in training. Each look has a share of the rate of false alarms, and all looks together have the whole. So
+    it does not grow, however often a run is asked. What was heard since the last look is kept in the run's folder.
+
+    ``named`` has the helpers that were found to vote otherwise, in this prediction or an earlier one.
+    """
+
+    def __init__(self, folder: RunFolder, settings: RunSettings) -> None:
+        self._folder = folder
+        self._agents, self._initiator = settings.agents, settings.initiator
+        said = folder.votes_in_training()
+        self._then = {} if said is None else dict(zip(settings.agents, said.astype(float), strict=True))
+        trained_on = folder.people()
+        self._known = set() if trained_on is None else {row.tobytes() for row in np.ascontiguousarray(trained_on)}
+        self._load(settings)
+
+    def _load(self, settings: RunSettings) -> None:
+        path, shape = self._folder.votes_heard, (0, len(self._agents), len(settings.classes))
+        self._heard: list[Floats] = []
+        self._seen: dict[bytes, None] = {}
+        self._n_looks = 0
+        self.named: dict[str, Changed] = {}
+        if not path.exists():
+            return
+        try:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
+                heard, seen, facts = kept["heard"], kept["seen"], json.loads(bytes(kept["facts"]))
+            if heard.shape[1:] != shape[1:]:
+                raise ValueError(f"its votes have the shape {heard.shape}")
+            self._heard = [row.astype(float) for row in heard]
+            self._seen = dict.fromkeys(row.tobytes() for row in seen)
+            self._n_looks = int(facts["looks"])
+            self.named = {name: Changed(name, **known) for name, known in facts["named"].items()}
+        except (ValueError, KeyError, TypeError, EOFError, OSError, BadZipFile) as error:
+            raise RunError(
+                f"{path} is damaged ({error}). It holds the votes that were heard since helpers were last compared "
+                "with training. Remove it: the comparison then begins anew."
+            ) from None
+
+    def hear(self, ids: Ids, home: Any, said: Mapping[str, Floats], at_least: int) -> list[Changed]:
+        """Hear each agent's votes for new people; return the helpers that are named for the first time.
+
+        Votes are by one unit of model weight, zeros where an agent says nothing. A look needs ``at_least`` people.
+        """
+        if not self._then:
+            return []
+        rows = {}
+        for place, digest in enumerate(np.ascontiguousarray(people_of(ids, home))):
+            key = digest.tobytes()
+            if key not in self._known and key not in self._seen:
+                rows[key] = place
+        self._seen |= dict.fromkeys(rows)
+        while len(self._seen) > MOST_SEEN:
+            del self._seen[next(iter(self._seen))]
+        nothing = np.zeros((len(ids), next(iter(self._then.values())).shape[1]))
+        votes = np.stack([said.get(name, nothing) for name in self._agents], axis=1)
+        self._heard += [votes[place] for place in rows.values()]
+        return self._look() if len(self._heard) >= at_least else []
+
+    def _look(self) -> list[Changed]:
+        self._n_looks += 1
+        heard = np.array(self._heard)
+        self._heard = []
+        there = {name: heard[:, place] for place, name in enumerate(self._agents) if name not in self.named}
+        rate = RATE / (self._n_looks * (self._n_looks + 1))  # all looks together: at most RATE
+        found = list(changed(self._then, there, self._initiator, rate))
+        self.named |= {each.helper: each for each in found}
+        self.save()
+        return found
+
+    def save(self) -> None:
+        if not self._n_looks and not self._heard:
+            return
+        named = {name: {"n": each.n, "why": each.why} for name, each in self.named.items()}
+        facts = json.dumps({"looks": self._n_looks, "named": named}).encode()
+        n_classes = next(iter(self._then.values())).shape[1]
+        heard = np.array(self._heard, dtype=np.float32).reshape(-1, len(self._agents), n_classes)
+        seen = np.array([np.frombuffer(key, np.uint8) for key in self._seen], dtype=np.uint8)
+        content = io.BytesIO()
+        np.savez(content, heard=heard, seen=seen, facts=np.frombuffer(facts, np.uint8))
+        storage.write_bytes(self._folder.votes_heard, content.getvalue())
+
+
+def watch_of(run: OpenRun) -> VoteWatch:
+    run.watch = run.watch or VoteWatch(run.folder, run.settings)
+    return run.watch
 
 
 # -- several predictions at once

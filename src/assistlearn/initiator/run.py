@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import io
-import json
+import hashlib
+import hmac
 import math
+import os
+import secrets
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Literal, TypeVar
-from zipfile import BadZipFile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
-from assistlearn import storage
 from assistlearn.agent.holdings import Holdings
 from assistlearn.agent.service import AgentService
-from assistlearn.alignment import Ids
-from assistlearn.alignment.ids import Rows
+from assistlearn.alignment import Ids, normalise
+from assistlearn.alignment.ids import CodedIds, Rows, digests
 from assistlearn.combination.combination import OwnColumns
 from assistlearn.core.people import Groups
 from assistlearn.errors import (
@@ -32,17 +36,121 @@ from assistlearn.errors import (
     StartedAnewError,
     UnreachableError,
 )
-from assistlearn.evaluation.constancy import RATE, Changed, changed
 from assistlearn.events import Answered, Asked, Event, EventLog, TurnFinished
-from assistlearn.initiator.folder import RunFolder
-from assistlearn.initiator.keys import people_of
-from assistlearn.initiator.settings import RunSettings
+from assistlearn.initiator.folder import RunFolder, RunSettings
 from assistlearn.protocol import Encoded, Ledger, Transport, decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import check_words, shown
 from assistlearn.protocol.ledger import Direction, Entry, entries_of
 from assistlearn.protocol.messages import Message, Problem, TurnTaken, type_of
+from assistlearn.storage import private_folder
+from assistlearn.tables.labels import classes_in
+from assistlearn.tables.table import Table
 from assistlearn.types import Codes, Floats
+
+if TYPE_CHECKING:
+    from assistlearn.initiator.prediction import VoteWatch
+
+# Keys that stay with the initiator: the secret order of the classes, and digests of who took part.
+
+KEY_FILE = "class-order.key"
+
+LABEL_LEDGER = "told-labels.sqlite"
+
+KEY_BYTES = 32
+
+
+def secret_order(key: bytes, fingerprint: str, seed: int, n_classes: int) -> list[int]:
+    """Return the code that stands for each class in the messages of a run.
+
+    A learner's sums, its ties and the folds it is scored on depend on the order of the class codes. If the order were
+    random, the result would be, too. It therefore follows from the fingerprint of the initiator's table, labels
+    included, the seed, and a key that the initiator draws once and keeps to itself. The same run again has the same
+    order. A helper knows the seed and may guess the table, but cannot know the order without the key. The same order
+    twice tells a helper nothing new, since the labels behind it are the same, too.
+
+    >>> secret_order(b"known to the initiator alone", "a table", 0, 5)
+    [4, 2, 3, 0, 1]
+    """
+
+    def lot(code: int) -> bytes:
+        return hmac.digest(key, f"{fingerprint} {seed} {code}".encode(), hashlib.sha256)
+
+    return sorted(range(n_classes), key=lot)
+
+
+def secret_words(key: bytes, fingerprint: str, seed: int) -> list[int]:
+    """Return secret numbers from which the hold-out samples are drawn.
+
+    A helper knows the labels of training samples, which samples are held out, and the seed of the run. If hold-out
+    samples were drawn from that seed, class by class, it could work out their labels. The secret numbers have 256 bits,
+    so that nobody can guess them.
+
+    >>> secret_words(b"known to the initiator alone", "a table", 0)[:2]
+    [3765555809, 842490401]
+    """
+    drawn = hmac.digest(key, f"hold-out {fingerprint} {seed}".encode(), hashlib.sha256)
+    return [int.from_bytes(drawn[place : place + 4], "big") for place in range(0, len(drawn), 4)]
+
+
+def own_key(home: Path) -> bytes:
+    """Return the key that an initiator keeps in its folder; draw it the first time."""
+    path = home / KEY_FILE
+    _refuse_another(path)
+    try:
+        if not path.exists():
+            _draw(path)
+        key = bytes.fromhex(path.read_text(encoding="ascii"))
+    except OSError as error:
+        raise RunError(f"{path}, the key for the order of class codes, cannot be read or written: {error}.") from None
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise RunError(
+            f"{path}, the key for the order of class codes, was changed or damaged: it should hold {2 * KEY_BYTES} "
+            "hexadecimal digits. Restore it from a backup. People are recognised by it: under another key those who "
+            "were trained on count as new, and what helpers were told about their labels is told anew."
+        )
+    return key
+
+
+def _refuse_another(path: Path) -> None:
+    """Raise an error where a key is missing under which people were recorded: under a new one they would be others."""
+    ledger = path.with_name(LABEL_LEDGER)
+    if ledger.is_file() and not path.is_file():
+        raise RunError(
+            f"{path} is missing, but {ledger.name} beside it was written under this key. Under a new one nobody is "
+            "recognised, and labels would be told anew, which gives away more. Restore the key from a backup."
+        )
+
+
+def _draw(path: Path) -> None:
+    """Write a new key that only its owner may read, whole or not at all. If two runs do so at once, the first wins."""
+    private_folder(path.parent)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
+    fresh = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(KEY_BYTES) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            path.hardlink_to(fresh)
+    except OSError:  # not every file system has hard links; there, the last of two wins
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def people_of(ids: Ids, home: Path) -> CodedIds:
+    """Return a digest of each id, one in each row: later runs of this initiator know people again by these."""
+    return digests(ids, own_key(home))
+
+
+def places_among(now: CodedIds, then: CodedIds) -> NDArray[np.intp]:
+    """Return the position of each person of ``now`` among those of ``then``; -1 for a person who is not there."""
+    known = {row.tobytes(): place for place, row in enumerate(np.ascontiguousarray(then))}
+    return np.array([known.get(row.tobytes(), -1) for row in np.ascontiguousarray(now)], dtype=np.intp)
 
 
 class OwnTransport:
@@ -148,99 +256,6 @@ class Connection:
             self._log.append(asked if sent else Answered(self.agent, type_, len(content), round(seconds, 6)))
 
 
-AT_ONCE = 200
-"""People of whom a service is asked before it looks. A prediction of a table looks at once."""
-
-MOST_SEEN = 100_000
-"""The last people that were counted are known again; one that is asked about again does not count again."""
-
-
-class VoteWatch:
-    """Compares helpers' votes for new people with those of training, from prediction to prediction.
-
-    People are compared in blocks: everybody of whom votes were asked since the last look, each once, and nobody who
-    took part in training. Each look has a share of the rate of false alarms, and all looks together have the whole. So
-    it does not grow, however often a run is asked. What was heard since the last look is kept in the run's folder.
-
-    ``named`` has the helpers that were found to vote otherwise, in this prediction or an earlier one.
-    """
-
-    def __init__(self, folder: RunFolder, settings: RunSettings) -> None:
-        self._folder = folder
-        self._agents, self._initiator = settings.agents, settings.initiator
-        said = folder.votes_in_training()
-        self._then = {} if said is None else dict(zip(settings.agents, said.astype(float), strict=True))
-        trained_on = folder.people()
-        self._known = set() if trained_on is None else {row.tobytes() for row in np.ascontiguousarray(trained_on)}
-        self._load(settings)
-
-    def _load(self, settings: RunSettings) -> None:
-        path, shape = self._folder.votes_heard, (0, len(self._agents), len(settings.classes))
-        self._heard: list[Floats] = []
-        self._seen: dict[bytes, None] = {}
-        self._n_looks = 0
-        self.named: dict[str, Changed] = {}
-        if not path.exists():
-            return
-        try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
-                heard, seen, facts = kept["heard"], kept["seen"], json.loads(bytes(kept["facts"]))
-            if heard.shape[1:] != shape[1:]:
-                raise ValueError(f"its votes have the shape {heard.shape}")
-            self._heard = [row.astype(float) for row in heard]
-            self._seen = dict.fromkeys(row.tobytes() for row in seen)
-            self._n_looks = int(facts["looks"])
-            self.named = {name: Changed(name, **known) for name, known in facts["named"].items()}
-        except (ValueError, KeyError, TypeError, EOFError, OSError, BadZipFile) as error:
-            raise RunError(
-                f"{path} is damaged ({error}). It holds the votes that were heard since helpers were last compared "
-                "with training. Remove it: the comparison then begins anew."
-            ) from None
-
-    def hear(self, ids: Ids, home: Any, said: Mapping[str, Floats], at_least: int) -> list[Changed]:
-        """Hear each agent's votes for new people; return the helpers that are named for the first time.
-
-        Votes are by one unit of model weight, zeros where an agent says nothing. A look needs ``at_least`` people.
-        """
-        if not self._then:
-            return []
-        rows = {}
-        for place, digest in enumerate(np.ascontiguousarray(people_of(ids, home))):
-            key = digest.tobytes()
-            if key not in self._known and key not in self._seen:
-                rows[key] = place
-        self._seen |= dict.fromkeys(rows)
-        while len(self._seen) > MOST_SEEN:
-            del self._seen[next(iter(self._seen))]
-        nothing = np.zeros((len(ids), next(iter(self._then.values())).shape[1]))
-        votes = np.stack([said.get(name, nothing) for name in self._agents], axis=1)
-        self._heard += [votes[place] for place in rows.values()]
-        return self._look() if len(self._heard) >= at_least else []
-
-    def _look(self) -> list[Changed]:
-        self._n_looks += 1
-        heard = np.array(self._heard)
-        self._heard = []
-        there = {name: heard[:, place] for place, name in enumerate(self._agents) if name not in self.named}
-        rate = RATE / (self._n_looks * (self._n_looks + 1))  # all looks together: at most RATE
-        found = list(changed(self._then, there, self._initiator, rate))
-        self.named |= {each.helper: each for each in found}
-        self.save()
-        return found
-
-    def save(self) -> None:
-        if not self._n_looks and not self._heard:
-            return
-        named = {name: {"n": each.n, "why": each.why} for name, each in self.named.items()}
-        facts = json.dumps({"looks": self._n_looks, "named": named}).encode()
-        n_classes = next(iter(self._then.values())).shape[1]
-        heard = np.array(self._heard, dtype=np.float32).reshape(-1, len(self._agents), n_classes)
-        seen = np.array([np.frombuffer(key, np.uint8) for key in self._seen], dtype=np.uint8)
-        content = io.BytesIO()
-        np.savez(content, heard=heard, seen=seen, facts=np.frombuffer(facts, np.uint8))
-        storage.write_bytes(self._folder.votes_heard, content.getvalue())
-
-
 @dataclass(frozen=True)
 class OwnTable:
     """What the initiator brings to a run beside its agent; arrays have an entry for each row of its table."""
@@ -268,10 +283,7 @@ class OpenRun:
     log: EventLog = field(default_factory=EventLog)
     asks_first: bool = False  # whether helpers are asked for consent before the run is opened anywhere
     without: tuple[str, ...] = ()  # helpers that are not asked in prediction
-
-    @cached_property
-    def watch(self) -> VoteWatch:
-        return VoteWatch(self.folder, self.settings)
+    watch: VoteWatch | None = field(default=None, init=False)  # from the first prediction on
 
     @property
     def name(self) -> str:
@@ -365,3 +377,29 @@ def received_answers(run: OpenRun) -> dict[str, set[str]]:
         if entry.direction == "received" and entry.type in answers and entry.peer in digests:
             digests[entry.peer].add(entry.digest)
     return digests
+
+
+def classes_of(table: Table) -> list[Any]:
+    assert table.labels is not None
+    return classes_in(table.labels, table.source)
+
+
+def codes_of(table: Table, classes: Sequence[Any]) -> NDArray[Any]:
+    """Return the position of each row's label among the classes; -1 for no label, or for one that is not among them."""
+    if table.labels is None:
+        return np.full(len(table), -1)
+    place = {label: position for position, label in enumerate(classes)}
+    return np.array([place.get(label, -1) for label in table.labels.to_list()], dtype=np.int64)
+
+
+def weights_of(table: Table) -> NDArray[Any] | None:
+    """Return each row's weight; None where all count alike. Rows without a label may have none, and get 0."""
+    return None if table.weights is None else table.weights.fill_null(0.0).to_numpy()
+
+
+def rows_of(ids: Ids, table_ids: pl.Series) -> NDArray[Any]:
+    """Return the row of each id in a table, or -1 where it has none."""
+    table = pl.DataFrame({"id": normalise(table_ids), "row": np.arange(len(table_ids))})
+    asked = pl.DataFrame({"id": ids.take(np.arange(len(ids)))})
+    found = asked.join(table, on="id", how="left", maintain_order="left")["row"]
+    return found.fill_null(-1).to_numpy().astype(np.int64)

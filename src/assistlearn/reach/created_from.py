@@ -10,9 +10,8 @@ from typing import Any
 from assistlearn.agent.file import load_description
 from assistlearn.errors import SettingsError
 from assistlearn.initiator.continuing import KEPT_ONLY, REQUIRE, check_same_terms
-from assistlearn.initiator.creating import check_matching, check_new, write_run
-from assistlearn.initiator.folder import RunFolder
-from assistlearn.initiator.settings import RunSettings
+from assistlearn.initiator.folder import RunFolder, RunSettings
+from assistlearn.initiator.opening import check_matching, check_new, write_run
 from assistlearn.plan import Plan
 from assistlearn.reach.opening import new_folder
 

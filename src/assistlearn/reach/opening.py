@@ -23,11 +23,9 @@ from assistlearn.errors import (
 from assistlearn.events import Event, EventLog
 from assistlearn.initiator import pilots as pilot_run
 from assistlearn.initiator import training
-from assistlearn.initiator.alignment import forget
-from assistlearn.initiator.folder import RunFolder, locked
-from assistlearn.initiator.run import OpenRun, OwnTable, open_run
-from assistlearn.initiator.settings import terms_of
-from assistlearn.initiator.setup import codes_of, weights_of
+from assistlearn.initiator.folder import RunFolder, locked, terms_of
+from assistlearn.initiator.opening import forget
+from assistlearn.initiator.run import OpenRun, OwnTable, codes_of, open_run, weights_of
 from assistlearn.protocol import Transport
 from assistlearn.reach import TIMEOUT, reach_named
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from assistlearn.events import EventLog
-from assistlearn.initiator.settings import RunSettings
+from assistlearn.initiator.folder import RunSettings
 from assistlearn.protocol import Transport
 
 

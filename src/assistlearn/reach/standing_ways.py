@@ -9,7 +9,7 @@ from functools import partial
 
 from assistlearn.errors import UnreachableError
 from assistlearn.events import EventLog
-from assistlearn.initiator.settings import RunSettings
+from assistlearn.initiator.folder import RunSettings
 from assistlearn.reach import TIMEOUT, reach_named
 from assistlearn.reach.standing_way import StandingWay
 

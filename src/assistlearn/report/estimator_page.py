@@ -14,7 +14,7 @@ from assistlearn.core import Contribution
 from assistlearn.estimators.checks import check_agents, has_labels_alone
 from assistlearn.evaluation.calibration import in_words
 from assistlearn.events import Event, Recorded, RoundFinished, RunFinished, SamplesSettled, TurnFinished
-from assistlearn.initiator.settings import versions
+from assistlearn.initiator.folder import versions
 from assistlearn.plan import SETTINGS, Plan
 from assistlearn.report.page import keep_page, run_page, without_class_names
 from assistlearn.report.story import Story

@@ -39,8 +39,7 @@ from assistlearn.events import (
     TurnFinished,
     read,
 )
-from assistlearn.initiator.folder import RunFolder, log_is_whole, releases_of_run, somebody_works
-from assistlearn.initiator.settings import RunSettings, terms_of
+from assistlearn.initiator.folder import RunFolder, RunSettings, log_is_whole, releases_of_run, somebody_works, terms_of
 from assistlearn.protocol.ledger import Entry, entries_of, verify
 from assistlearn.protocol.releases import ReleasedBits
 from assistlearn.report.view import (

@@ -19,8 +19,8 @@ from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import Rows
 from assistlearn.errors import AssistLearnError, BusyError, RunError, UnreachableError
 from assistlearn.events import Event, EventLog, JobStarted, Predicted, TroubleMet
-from assistlearn.initiator.alignment import opening_of
 from assistlearn.initiator.folder import FinishedFolder, locked
+from assistlearn.initiator.opening import opening_of
 from assistlearn.initiator.prediction import (
     AgentVotes,
     Outcome,
@@ -32,6 +32,7 @@ from assistlearn.initiator.prediction import (
     result_of,
     votes_of_ours,
     votes_on_each,
+    watch_of,
 )
 from assistlearn.initiator.prediction import without as asked_without
 from assistlearn.initiator.run import OpenRun
@@ -179,7 +180,7 @@ class Predictor:
         if self._asking.is_alive():
             self._asking.join()
         self._deciding.shutdown(wait=True)
-        self.run.watch.save()
+        watch_of(self.run).save()
 
     def _start(self) -> None:
         """Load the models while the ways open, then wait until each is open or has failed once."""

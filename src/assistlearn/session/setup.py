@@ -1,16 +1,15 @@
-"""What a run begins with: the initiator's table as codes, and what follows from plan and labels."""
+"""What a session begins with, as it follows from the plan and the labels; and the baseline of the initiator alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from assistlearn.alignment import Ids, normalise
+from assistlearn.agent.agent import Agent, TrainingSamples
 from assistlearn.combination.evidence import N_FOLDS
 from assistlearn.core import RunState
 from assistlearn.core.labels import balanced, class_shares, weighted_by_class
@@ -18,49 +17,23 @@ from assistlearn.core.people import Groups, at
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.constancy import kept as kept_rows
+from assistlearn.events import RunFinished
 from assistlearn.learners.folds import deal
 from assistlearn.learners.model import MAX_SEED
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
-from assistlearn.session import Combining, HoldOut, Participant, Session
 from assistlearn.session.judging import (
+    Combining,
     Evaluating,
+    HoldOut,
     HoldoutVotes,
     calibration_on_holdout,
     calibration_out_of_fold,
     honest_votes,
     split,
 )
-from assistlearn.tables.labels import classes_in
-from assistlearn.tables.table import Table
+from assistlearn.session.session import LocalParticipant, Participant, Session
 from assistlearn.types import Codes, Floats
-
-
-def classes_of(table: Table) -> list[Any]:
-    assert table.labels is not None
-    return classes_in(table.labels, table.source)
-
-
-def codes_of(table: Table, classes: Sequence[Any]) -> NDArray[Any]:
-    """Return the position of each row's label among the classes; -1 for no label, or for one that is not among them."""
-    if table.labels is None:
-        return np.full(len(table), -1)
-    place = {label: position for position, label in enumerate(classes)}
-    return np.array([place.get(label, -1) for label in table.labels.to_list()], dtype=np.int64)
-
-
-def weights_of(table: Table) -> NDArray[Any] | None:
-    """Return each row's weight; None where all count alike. Rows without a label may have none, and get 0."""
-    return None if table.weights is None else table.weights.fill_null(0.0).to_numpy()
-
-
-def rows_of(ids: Ids, table_ids: pl.Series) -> NDArray[Any]:
-    """Return the row of each id in a table, or -1 where it has none."""
-    table = pl.DataFrame({"id": normalise(table_ids), "row": np.arange(len(table_ids))})
-    asked = pl.DataFrame({"id": ids.take(np.arange(len(ids)))})
-    found = asked.join(table, on="id", how="left", maintain_order="left")["row"]
-    return found.fill_null(-1).to_numpy().astype(np.int64)
-
 
 NEW, TRAINED_ON, HELD_OUT = 0, 1, 2
 """What a sample was in an earlier run. One that was trained on is never held out: the report would be too good."""
@@ -329,3 +302,18 @@ def _roles_of_persons(roles: Codes, groups: Groups) -> Codes:
     for role in (HELD_OUT, TRAINED_ON):  # where a person has been both, new samples are trained on
         known[groups[roles == role]] = role
     return np.where(roles == NEW, known[groups], roles)
+
+
+def trained_alone(task: Task, agent: Agent, samples: Callable[[], TrainingSamples], n_models: int) -> HoldoutVotes:
+    """Train the initiator alone, as a baseline, and return its votes on the hold-out samples.
+
+    It has the same learner, columns, samples and rules, and at most ``n_models`` models. ``agent`` is a fresh one.
+    ``samples`` returns the initiator's rows of the samples to train on, and of the hold-out samples.
+    """
+    plan = replace(task.plan.at_home(), n_rounds=n_models, order="chain")
+    made = set_up(replace(task, plan=plan, agents=[agent.name], told=None, label_only=False))
+    assert made.holdout is not None, "there is nothing to compare on"
+    agent.begin(samples(), made.seeds[agent.name])
+    session = made.session([LocalParticipant(agent, made.states[agent.name], made.methods[agent.name])])
+    finished = next(event for event in session.run() if isinstance(event, RunFinished))
+    return made.holdout.votes_of(finished.n_rounds, None if session.combining is None else session.combining.final)
