@@ -22,8 +22,7 @@ from typer.main import get_command
 
 import assistlearn
 from assistlearn import errors
-from assistlearn.cli import app
-from assistlearn.cli.program import PANELS, exit_code
+from assistlearn.cli import PANELS, app, exit_code
 
 DOCS = Path(__file__).parent
 PACKAGE = DOCS.parent / "src" / "assistlearn"

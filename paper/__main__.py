@@ -11,8 +11,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from assistlearn.cli import main
 from assistlearn.cli.output import Json, complaints, plain, say, say_json, say_table
-from assistlearn.cli.program import main
 from assistlearn.errors import InterruptedRunError, SettingsError
 from assistlearn.evaluation.words import counted
 from paper.calibration import trials

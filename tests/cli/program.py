@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from assistlearn.cli.program import run
+from assistlearn.cli import run
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def test_people_are_told_the_same_in_words():
 
 
 def test_it_waits_for_no_heavy_package():
-    loaded = modules_after("import assistlearn.cli.program as p; p.run(['doctor'])")
+    loaded = modules_after("import assistlearn.cli as p; p.run(['doctor'])")
     assert loaded.isdisjoint({"sklearn", "scipy", "polars", "numpy", "matplotlib", "nvflare", "torch"})
 
 

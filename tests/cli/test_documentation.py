@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from assistlearn import cli as program
 from assistlearn import errors
-from assistlearn.cli import program
 from tests.cli.program import assistlearn
 from tests.documentation import DOCS, generator
 

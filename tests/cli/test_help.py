@@ -33,7 +33,7 @@ def test_the_version_is_the_packages():
 
 
 def test_help_does_not_wait_for_the_heavy_packages():
-    loaded = modules_after("import assistlearn.cli.program as p; p.run(['--help'])")
+    loaded = modules_after("import assistlearn.cli as p; p.run(['--help'])")
     assert "assistlearn.cli.train" in loaded
     assert loaded.isdisjoint({"sklearn", "scipy", "polars", "pandas", "numpy", "xgboost", "matplotlib", "skops"})
 

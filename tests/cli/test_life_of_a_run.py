@@ -69,7 +69,7 @@ def check_result_for_people(run: Path) -> None:
 
 def check_that_it_is_shown_and_audited_without_scikit_learn(agents: list[Path], run: Path) -> None:
     commands = [["show", str(run)], ["audit", str(agents[1])]]
-    loaded = modules_after(f"import assistlearn.cli.program as p\nassert [p.run(c) for c in {commands!r}] == [0, 0]")
+    loaded = modules_after(f"import assistlearn.cli as p\nassert [p.run(c) for c in {commands!r}] == [0, 0]")
     assert {"assistlearn.initiator.folder", "assistlearn.protocol.ledger"} <= loaded
     assert loaded.isdisjoint({"sklearn", "scipy", "pandas", "skops", "matplotlib"})
 

@@ -181,4 +181,4 @@ def test_a_token_and_no_token_contradict_each_other(run, tmp_path):
 
 
 def test_the_program_starts_without_what_serves():
-    assert not {"starlette", "uvicorn", "prometheus_client"} & modules_after("import assistlearn.cli.program")
+    assert not {"starlette", "uvicorn", "prometheus_client"} & modules_after("import assistlearn.cli")

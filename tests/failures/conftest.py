@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from assistlearn.cli import run as assistlearn
 from assistlearn.cli.network import PURPOSE, write_demo
-from assistlearn.cli.program import run as assistlearn
 from assistlearn.reach.flare.guard.processes import MODULE
 from assistlearn.reach.flare.local import LocalNetwork
 

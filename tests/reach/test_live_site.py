@@ -34,7 +34,7 @@ import sys
 from assistlearn.reach.flare.site import health, watch
 health.SILENCE = watch.SILENCE = {SILENCE}
 watch.LOOK = 0.5
-from assistlearn.cli.program import run
+from assistlearn.cli import run
 sys.exit(run(sys.argv[1:]))
 """
 """The program itself, but for its patience."""

@@ -87,7 +87,7 @@ def test_the_browser_is_asked_to_open_the_page(trained, tmp_path, monkeypatch, t
 
 
 def test_the_command_line_starts_without_what_draws_pages():
-    assert not modules_after("import assistlearn.cli.program") & {"jinja2", "matplotlib", "numpy"}
+    assert not modules_after("import assistlearn.cli") & {"jinja2", "matplotlib", "numpy"}
 
 
 def test_every_key_for_scripts_is_on_the_page_of_the_command(trained, agents):
