@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from assistlearn.evaluation.pilots import BETS, ConfidenceSequence, Gain, Weighing
-from assistlearn.evaluation.terms import SampleLoss, Terms, greatest
+from assistlearn.evaluation.words import SampleLoss, Terms, greatest
 
 RESULTS = Path(__file__).parent / "estimates.csv"
 FIRST, REPLICATIONS, QUICK = 50_000, 1_000, 20

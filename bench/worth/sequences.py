@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.evaluation.pilots import Weighing
-from assistlearn.evaluation.terms import Terms
+from assistlearn.evaluation.words import Terms
 from bench.worth.naive import first_alarm
 
 LONGEST = 2_000

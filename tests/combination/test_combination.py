@@ -6,11 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistlearn import combination
-from assistlearn.combination import combination as absence
-from assistlearn.combination import evidence as cross_validation
+from assistlearn.combination import fitting
+from assistlearn.combination import linear as linear_combinations
 from assistlearn.combination import trees as tree_combination
-from assistlearn.combination.evidence import evidence, folds_of
-from assistlearn.combination.linear import fit_linear, whole
+from assistlearn.combination.linear import evidence, fit_linear, folds_of, whole
 from assistlearn.combination.trees import TreeCombination
 from assistlearn.core import votes
 from assistlearn.errors import SettingsError
@@ -140,7 +139,7 @@ def test_what_belongs_to_nobody_is_the_initiators_or_the_first_agents(linear):
 
 def test_many_agents_have_a_combination_for_each_that_is_missing_and_for_the_initiator_alone():
     names = ("a", "b", "c", "d", "e")
-    sets = absence.likely_sets(names, "a")
+    sets = fitting.likely_sets(names, "a")
     assert len(sets) == 6
     assert ("a",) in sets
     scores, codes = scores_and_codes(200, 3, names, know=(1.0, -1.0, 0.5, 0.5, 0.5))
@@ -246,8 +245,8 @@ def test_nothing_is_learned_where_nobody_spoke():
 
 def test_choices_on_many_samples_are_made_on_a_part_and_the_model_is_fitted_to_all(monkeypatch):
     scores, codes = scores_and_codes(400, know=(1.0, -1.0, 0.5))
-    monkeypatch.setattr(cross_validation, "MOST_SAMPLES", 100)
-    part = cross_validation.part_to_choose_on(400, 5)
+    monkeypatch.setattr(linear_combinations, "MOST_SAMPLES", 100)
+    part = linear_combinations.part_to_choose_on(400, 5)
     assert len(np.unique(part)) == 100
     fitted = combination.fit("learned", scores, codes, initiator="a", seed=5)
     monkeypatch.undo()

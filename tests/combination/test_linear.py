@@ -5,15 +5,16 @@ import pytest
 from scipy.optimize import check_grad
 from sklearn.linear_model import LogisticRegression
 
-from assistlearn.combination.evidence import evidence, folds_of
 from assistlearn.combination.linear import (
     PATH,
     PLAIN_SUM,
     STRONGER,
     Samples,
     choose_penalty,
+    evidence,
     fit_linear,
     fit_multinomial,
+    folds_of,
     losses,
     losses_and_slopes,
     objective,

@@ -8,8 +8,7 @@ from skops import io
 
 from assistlearn import combination
 from assistlearn.combination.combination import KeptOwnTrees
-from assistlearn.combination.evidence import evidence
-from assistlearn.combination.linear import RIDGE, decision_of, fit_weighted_sum
+from assistlearn.combination.linear import RIDGE, decision_of, evidence, fit_weighted_sum
 from assistlearn.combination.trees import MOST_INPUTS, fit_own_trees
 from assistlearn.core import votes
 from assistlearn.errors import UntrustedFileError

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from assistlearn.combination.evidence import Tried, folds_of
+from assistlearn.combination.linear import Tried, folds_of
 from assistlearn.core.people import effective_size, groups_of, mean_and_error, means_and_errors
-from assistlearn.evaluation.differences import differences
+from assistlearn.evaluation.metrics import differences
 from assistlearn.evaluation.pilots import drawn
-from assistlearn.evaluation.terms import Terms
+from assistlearn.evaluation.words import Terms
 from assistlearn.learners.folds import deal
 from assistlearn.session.judging import split
 

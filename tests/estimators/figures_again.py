@@ -30,10 +30,9 @@ from assistlearn.core import votes
 from assistlearn.core.people import at, groups_of
 from assistlearn.errors import LearnerError, SettingsError
 from assistlearn.evaluation.calibration import cross_fitted, reliability
-from assistlearn.evaluation.differences import differences
-from assistlearn.evaluation.metrics import METRICS
+from assistlearn.evaluation.metrics import METRICS, differences
 from assistlearn.evaluation.pilots import drawn as drawn_for_pilot
-from assistlearn.evaluation.terms import Terms
+from assistlearn.evaluation.words import Terms
 
 TOLERANCE = 1e-9
 """By how much a figure may differ, relative to it."""

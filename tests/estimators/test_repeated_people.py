@@ -19,7 +19,7 @@ from assistlearn import AssistedClassifier, assistance_gain, combination
 from assistlearn.core.people import mean_and_error
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.estimators.checks import repeated_people
-from assistlearn.evaluation.differences import differences
+from assistlearn.evaluation.metrics import differences
 
 LEARNERS = {
     "deep tree": DecisionTreeClassifier(),

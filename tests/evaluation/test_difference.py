@@ -7,8 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from assistlearn.evaluation.differences import differences, resampled
-from assistlearn.evaluation.metrics import METRICS, answers_of, measure
+from assistlearn.evaluation.metrics import METRICS, answers_of, differences, measure, resampled
 
 DRAWN = ("balanced_accuracy", "roc_auc", "average_precision")
 
@@ -89,7 +88,7 @@ def test_intervals_hold_the_true_difference_about_as_often_as_they_say():
     truth = {name: first[name] - second[name] for name in METRICS}
     held = dict.fromkeys(METRICS, 0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("assistlearn.evaluation.differences.DRAWS", 200)
+        patch.setattr("assistlearn.evaluation.metrics.DRAWS", 200)
         for seed in range(160):
             found = differences(*two_sets_of_answers(150, seed), seed=seed)
             for name, difference in found.items():

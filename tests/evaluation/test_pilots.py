@@ -23,7 +23,7 @@ from assistlearn.evaluation.pilots import (
     drawn,
     log_capital,
 )
-from assistlearn.evaluation.terms import Terms
+from assistlearn.evaluation.words import Terms
 
 EXACT = 2.0**-HALVINGS
 values = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30)

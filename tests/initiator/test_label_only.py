@@ -17,7 +17,7 @@ from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.errors import RunError
 from assistlearn.evaluation.calibration import ScoreCalibration
-from assistlearn.evaluation.terms import Terms
+from assistlearn.evaluation.words import Terms
 from assistlearn.events import AgentLeft, RunFinished, StopReason, TurnFinished
 from assistlearn.initiator.folder import releases_of_run
 from assistlearn.initiator.label_ledger import check_ledger

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.alignment import Ids
-from assistlearn.evaluation.terms import Terms
+from assistlearn.evaluation.words import Terms
 from assistlearn.initiator.pilots import Parted
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m

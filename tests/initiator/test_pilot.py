@@ -17,7 +17,7 @@ from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.errors import RunError
 from assistlearn.evaluation.pilots import Worth
-from assistlearn.evaluation.terms import Terms
+from assistlearn.evaluation.words import Terms
 from assistlearn.events import SamplesOpened
 from assistlearn.initiator.pilots import Parted, pilot
 from assistlearn.initiator.run import OwnTable

@@ -21,7 +21,7 @@ from assistlearn import AssistanceDisplay, AssistedClassifier, SharesDisplay, Wo
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.evaluation.pilots import Weighing
 from assistlearn.evaluation.shares import shares_of_sum
-from assistlearn.evaluation.terms import Terms
+from assistlearn.evaluation.words import Terms
 from assistlearn.report import pictures as palette
 from assistlearn.report.displays import concentration, draw_accuracies
 from tests.papers_settings import PAPERS

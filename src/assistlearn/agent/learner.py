@@ -34,7 +34,7 @@ def make_learner(description: AgentDescription) -> Any:
     made = [_make(description, learner) for learner in description.learners]
     if len(made) < 2:
         return made[0] if made else None
-    from assistlearn.learners.best_of import BestOf  # imports scikit-learn, which is slow
+    from assistlearn.learners.learner import BestOf  # imports scikit-learn, which is slow
 
     return BestOf(made)
 

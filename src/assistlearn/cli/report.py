@@ -47,7 +47,7 @@ from assistlearn.evaluation.words import (
 )
 
 if TYPE_CHECKING:
-    from assistlearn.evaluation.differences import Difference
+    from assistlearn.evaluation.metrics import Difference
     from assistlearn.evaluation.result import AgentRow, Confusion, Findings, Headline, SharedIn, ShareRow
     from assistlearn.events import RunGoesOn
     from assistlearn.initiator.folder import RunFolder

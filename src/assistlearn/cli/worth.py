@@ -25,8 +25,7 @@ from assistlearn.cli.output import (
 )
 from assistlearn.cli.train import Timeout, kept_when_interrupted, of_run, refuse_given
 from assistlearn.errors import SettingsError
-from assistlearn.evaluation.terms import Terms, loss_for
-from assistlearn.evaluation.words import alone_in_words, counted, size
+from assistlearn.evaluation.words import Terms, alone_in_words, counted, loss_for, size
 from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:

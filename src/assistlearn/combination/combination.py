@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from zipfile import ZIP_DEFLATED
 
@@ -14,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from assistlearn.combination.evidence import Evidence
-from assistlearn.combination.linear import Linear, prior, whole
+from assistlearn.combination.linear import Linear, whole
 from assistlearn.combination.trees import OwnTrees, TreeCombination
 from assistlearn.core import votes
 from assistlearn.errors import SettingsError, UntrustedFileError
@@ -181,54 +179,6 @@ class Combination:
             found = "there are none" if own is None else f"they have {own.shape}"
             raise SettingsError(f"The initiator's own columns must have the shape {due}, as in training; {found}.")
         return np.asarray(own, dtype=np.float64)
-
-
-# Combinations for samples that some agents do not hold: one for each set of agents that is likely to be there.
-#
-# It is not enough to set a missing agent's scores to zero in a combination that was fitted with all agents: the
-# others' scores then count as if it had spoken. With a helper gone, that cost up to .16 of accuracy in linear
-# combinations, and up to .15 in boosted ones, compared with a combination of the agents that are there.
-#
-# With many agents there are too many sets. The sets that get none of their own share one combination. It is fitted to
-# samples from which helpers were left out at random, with a chance of a half. On digits in eight agents with 30 % of
-# the helpers' samples missing (four cuts), this combination had an accuracy of .907 where it was linear. It was .884
-# with missing scores set to zero, and .926 with a combination for every set. Trees are fitted for absences in this way
-# only; one more set of trees for every agent would take more time and room.
-
-
-MOST_AGENTS = 4
-"""The largest number of agents for which every set of helpers gets a linear combination of its own."""
-TOLERANCE = 1e-6
-"""The search for a combination stops at this relative change of the loss."""
-COPIES = 3
-"""How many copies there are of each sample. Each copy leaves out helpers of its own."""
-
-
-def likely_sets(agents: tuple[str, ...], initiator: str) -> list[tuple[str, ...]]:
-    """Return the sets of agents that get a combination of their own. The set of all agents is not among them.
-
-    With few agents, these are all sets with the initiator in them. With many, they are the sets without one helper, and
-    the initiator alone. The set of all helpers is always among them.
-    """
-    always = tuple(agent for agent in agents if agent == initiator)  # nobody, where the initiator has no scores
-    sizes = range(1, len(agents)) if len(agents) <= MOST_AGENTS else (len(agents) - 1,)
-    found = [each for size in sizes for each in combinations(agents, size) if {*always} <= {*each}]
-    helpers = tuple(agent for agent in agents if agent != initiator)
-    return [each for each in dict.fromkeys([always, *found, helpers]) if each and each != agents]
-
-
-def for_absences(evidence: Evidence, fit: Callable[[Evidence], Linear]) -> tuple[Linear, ...]:
-    """Return a combination for each likely set of agents, and one for samples that no agent speaks about."""
-    return (*(fit(evidence.of(each)) for each in likely_sets(evidence.agents, evidence.initiator)), prior(evidence))
-
-
-def with_absences(evidence: Evidence, seed: int) -> Evidence:
-    """Return :data:`COPIES` copies of the evidence; for each sample, the scores of helpers drawn at random are zero."""
-    n = len(evidence.codes)
-    gone = np.random.default_rng(seed).random((len(evidence.agents), n * COPIES)) < 0.5
-    gone[[agent == evidence.initiator for agent in evidence.agents]] = False
-    many = evidence.rows(np.tile(np.arange(n), COPIES))
-    return replace(many, scores=np.where(gone[:, :, None], 0.0, many.scores))
 
 
 # A combination as bytes, without pickle: it is built only after sizes, numbers and trees are checked.

@@ -4,37 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.combination.combination import (
-    TOLERANCE,
-    Combination,
-    for_absences,
-    with_absences,
-)
-from assistlearn.combination.evidence import (
+from assistlearn.combination.combination import Combination
+from assistlearn.combination.linear import (
     CLAIM_FOLDS,
     MOST_SAMPLES,
     N_FOLDS,
-    Evidence,
-    Tried,
-    evidence,
-    folds_of,
-    part_to_choose_on,
-)
-from assistlearn.combination.linear import (
     PLAIN_SUM,
+    Evidence,
     Linear,
+    Tried,
     choose_penalty,
+    evidence,
     fit_linear,
     fit_weighted_sum,
+    folds_of,
     losses,
     losses_under,
     outputs,
+    part_to_choose_on,
     plain_sum,
+    prior,
     try_weighted_sum,
 )
 from assistlearn.combination.trees import (
@@ -71,7 +66,7 @@ def fit(
     """Return the combination of these agents' honest scores.
 
     Choices are made by the log loss on three stratified folds. With more than
-    :data:`~assistlearn.combination.evidence.MOST_SAMPLES` samples, they are made on a random part of that size.
+    :data:`~assistlearn.combination.linear.MOST_SAMPLES` samples, they are made on a random part of that size.
     What is chosen is fitted to all samples. What is claimed of it is measured anew, in other and more folds: those of
     the choice flatter the one that was chosen, and leave out too many samples.
 
@@ -248,3 +243,51 @@ class Choosing:
             return Models(model, for_absences(part, fit_weighted_sum), otherwise, own_trees=grown)
 
         return Candidate(tried, models)
+
+
+# Combinations for samples that some agents do not hold: one for each set of agents that is likely to be there.
+#
+# It is not enough to set a missing agent's scores to zero in a combination that was fitted with all agents: the
+# others' scores then count as if it had spoken. With a helper gone, that cost up to .16 of accuracy in linear
+# combinations, and up to .15 in boosted ones, compared with a combination of the agents that are there.
+#
+# With many agents there are too many sets. The sets that get none of their own share one combination. It is fitted to
+# samples from which helpers were left out at random, with a chance of a half. On digits in eight agents with 30 % of
+# the helpers' samples missing (four cuts), this combination had an accuracy of .907 where it was linear. It was .884
+# with missing scores set to zero, and .926 with a combination for every set. Trees are fitted for absences in this way
+# only; one more set of trees for every agent would take more time and room.
+
+
+MOST_AGENTS = 4
+"""The largest number of agents for which every set of helpers gets a linear combination of its own."""
+TOLERANCE = 1e-6
+"""The search for a combination stops at this relative change of the loss."""
+COPIES = 3
+"""How many copies there are of each sample. Each copy leaves out helpers of its own."""
+
+
+def likely_sets(agents: tuple[str, ...], initiator: str) -> list[tuple[str, ...]]:
+    """Return the sets of agents that get a combination of their own. The set of all agents is not among them.
+
+    With few agents, these are all sets with the initiator in them. With many, they are the sets without one helper, and
+    the initiator alone. The set of all helpers is always among them.
+    """
+    always = tuple(agent for agent in agents if agent == initiator)  # nobody, where the initiator has no scores
+    sizes = range(1, len(agents)) if len(agents) <= MOST_AGENTS else (len(agents) - 1,)
+    found = [each for size in sizes for each in combinations(agents, size) if {*always} <= {*each}]
+    helpers = tuple(agent for agent in agents if agent != initiator)
+    return [each for each in dict.fromkeys([always, *found, helpers]) if each and each != agents]
+
+
+def for_absences(evidence: Evidence, fit: Callable[[Evidence], Linear]) -> tuple[Linear, ...]:
+    """Return a combination for each likely set of agents, and one for samples that no agent speaks about."""
+    return (*(fit(evidence.of(each)) for each in likely_sets(evidence.agents, evidence.initiator)), prior(evidence))
+
+
+def with_absences(evidence: Evidence, seed: int) -> Evidence:
+    """Return :data:`COPIES` copies of the evidence; for each sample, the scores of helpers drawn at random are zero."""
+    n = len(evidence.codes)
+    gone = np.random.default_rng(seed).random((len(evidence.agents), n * COPIES)) < 0.5
+    gone[[agent == evidence.initiator for agent in evidence.agents]] = False
+    many = evidence.rows(np.tile(np.arange(n), COPIES))
+    return replace(many, scores=np.where(gone[:, :, None], 0.0, many.scores))

@@ -14,8 +14,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeRegressor
 
-from assistlearn.combination.evidence import N_FOLDS, Evidence, Tried
-from assistlearn.combination.linear import Linear, decision_of, fit_weighted_sum, outputs
+from assistlearn.combination.linear import N_FOLDS, Evidence, Linear, Tried, decision_of, fit_weighted_sum, outputs
 from assistlearn.core import votes
 from assistlearn.learners.boosting import newton_steps
 from assistlearn.learners.model import coarsened

@@ -15,7 +15,7 @@ from assistlearn.estimators.checks import check_agents, check_labels, drawn_seed
 from assistlearn.estimators.classifier import AssistedClassifier
 from assistlearn.evaluation.metrics import losses
 from assistlearn.evaluation.pilots import Weighing, Worth, drawn
-from assistlearn.evaluation.terms import SampleLoss, Terms, loss_for
+from assistlearn.evaluation.words import SampleLoss, Terms, loss_for
 from assistlearn.learners.model import take_rows
 from assistlearn.types import Floats
 

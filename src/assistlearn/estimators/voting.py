@@ -52,7 +52,7 @@ OWN_TYPES = (
     "assistlearn.estimators.classifier.AssistedClassifier",
     "assistlearn.estimators.checks.AllColumns",
     "assistlearn.estimators.checks.Prepared",
-    "assistlearn.evaluation.differences.Difference",
+    "assistlearn.evaluation.metrics.Difference",
     "assistlearn.evaluation.calibration.Reliability",
     "assistlearn.evaluation.result.Report",
     "assistlearn.evaluation.calibration.ScoreCalibration",

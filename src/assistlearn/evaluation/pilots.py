@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assistlearn.core.people import Groups, in_order, mean_and_error
 from assistlearn.errors import SettingsError
-from assistlearn.evaluation.terms import LOSS_WORDS, Terms, greatest
+from assistlearn.evaluation.words import LOSS_WORDS, Terms, greatest
 from assistlearn.types import Codes, Floats
 
 # An interval for a mean, found by betting. It stays valid however often you look.

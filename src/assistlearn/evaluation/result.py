@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from assistlearn.core.people import Groups
 from assistlearn.core.votes import winners
 from assistlearn.evaluation.calibration import Reliability, reliability
-from assistlearn.evaluation.differences import Difference, differences
-from assistlearn.evaluation.metrics import METRICS, confusion, measure, recalls
+from assistlearn.evaluation.metrics import METRICS, Difference, confusion, differences, measure, recalls
 from assistlearn.evaluation.shares import GainShares
 from assistlearn.types import Codes, Floats
 

@@ -13,7 +13,7 @@ from assistlearn.core.people import Groups, mean_and_error, means_and_errors
 from assistlearn.core.votes import winners
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.calibration import SUREST, UNCHANGED, ScoreCalibration, lowering
-from assistlearn.evaluation.differences import LEAST
+from assistlearn.evaluation.metrics import LEAST
 from assistlearn.types import Bools, Codes, Floats
 
 # The value of a set of helpers is how good the initiator's result is with only these helpers: log loss and accuracy,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from assistlearn import storage
 from assistlearn.errors import RunError, SettingsError
-from assistlearn.evaluation.terms import Terms
+from assistlearn.evaluation.words import Terms
 from assistlearn.events import Answered, Asked, EventLog, Predicted, RunFinished, SamplesSettled, TurnFinished, read
 from assistlearn.plan import SETTINGS, Plan
 from assistlearn.protocol import messages as m

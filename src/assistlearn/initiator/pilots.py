@@ -12,7 +12,7 @@ from assistlearn.core.people import at
 from assistlearn.core.votes import winners
 from assistlearn.evaluation.metrics import losses
 from assistlearn.evaluation.pilots import Weighing, drawn
-from assistlearn.evaluation.terms import Terms
+from assistlearn.evaluation.words import Terms
 from assistlearn.events import Event, EventLog, SamplesOpened
 from assistlearn.initiator.folder import ALONE, RunFolder
 from assistlearn.initiator.opening import in_order_of_ids

@@ -4,10 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assistlearn.learners.best_of import BestOf
     from assistlearn.learners.folds import Honesty
     from assistlearn.learners.hist import HistBoostClassifier, HistTreeClassifier
-    from assistlearn.learners.learner import Learner, Prepares
+    from assistlearn.learners.learner import BestOf, Learner, Prepares
     from assistlearn.learners.model import Model, Panel
 
 __all__ = [
@@ -22,7 +21,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BestOf": "best_of",
+    "BestOf": "learner",
     "HistBoostClassifier": "hist",
     "HistTreeClassifier": "hist",
     "Honesty": "folds",

@@ -267,7 +267,7 @@ def _flat(items: Any) -> Iterable[Any]:
 MODEL_TYPES = (
     "assistlearn.learners.model.Model",
     "assistlearn.learners.boosting.Bagged",
-    "assistlearn.learners.best_of.BestOf",
+    "assistlearn.learners.learner.BestOf",
     "assistlearn.learners.boosting.Boosted",
     "assistlearn.learners.boosting.Correction",
     "assistlearn.learners.boosting.ResidualTrees",
@@ -379,7 +379,7 @@ def packages_of(estimator: Any) -> tuple[str, ...]:
 def _learners_in(estimator: Any) -> Iterator[Any]:
     from sklearn.pipeline import Pipeline
 
-    from assistlearn.learners.best_of import BestOf
+    from assistlearn.learners.learner import BestOf
 
     if isinstance(estimator, Pipeline):
         for _, step in estimator.steps:

@@ -15,7 +15,7 @@ from assistlearn.errors import SettingsError
 from assistlearn.estimators import AssistedClassifier, assistance_gain
 from assistlearn.evaluation.pilots import Gain, Worth
 from assistlearn.evaluation.shares import HALF_INTERVAL, Estimate, GainShares
-from assistlearn.evaluation.terms import LOSS_WORDS
+from assistlearn.evaluation.words import LOSS_WORDS
 from assistlearn.report.pictures import (
     AGENTS,
     BLUE,

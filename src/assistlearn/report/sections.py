@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assistlearn.evaluation.calibration import Reliability
-from assistlearn.evaluation.differences import Difference
+from assistlearn.evaluation.metrics import Difference
 from assistlearn.evaluation.result import Headline, SharedIn, ShareRow
 from assistlearn.evaluation.words import (
     SHARES,

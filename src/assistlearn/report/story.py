@@ -11,10 +11,9 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from assistlearn.agent.file import load_description
 from assistlearn.errors import AssistLearnError
 from assistlearn.evaluation.calibration import ScoreCalibration, in_words
-from assistlearn.evaluation.differences import Difference
+from assistlearn.evaluation.metrics import Difference
 from assistlearn.evaluation.result import AgentRow, Findings, Headline, findings, in_the_result, trained_with
-from assistlearn.evaluation.terms import LOSS_WORDS
-from assistlearn.evaluation.words import counted
+from assistlearn.evaluation.words import LOSS_WORDS, counted
 from assistlearn.events import (
     AgentLeft,
     Answered,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.agent.agent import Agent, TrainingSamples
-from assistlearn.combination.evidence import N_FOLDS
+from assistlearn.combination.linear import N_FOLDS
 from assistlearn.core import RunState
 from assistlearn.core.labels import balanced, class_shares, weighted_by_class
 from assistlearn.core.people import Groups, at

@@ -43,8 +43,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from assistlearn.errors import ColumnsError, listed
-from assistlearn.learners.best_of import BestOf
 from assistlearn.learners.hist import HistBoostClassifier, HistTreeClassifier
+from assistlearn.learners.learner import BestOf
 from assistlearn.tables.columns import may_be_features
 from assistlearn.tables.schema import Schema
 from assistlearn.tables.settings import PreprocessingSettings
