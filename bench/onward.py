@@ -32,7 +32,7 @@ import numpy as np
 import polars as pl
 from sklearn.metrics import log_loss
 
-from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.loading import holdings_of
 from assistlearn.agent.service import AgentService
 from assistlearn.core.people import mean_and_error
 from assistlearn.initiator.folder import RunFolder

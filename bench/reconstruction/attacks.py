@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.loading import Holdings
 from assistlearn.types import Floats
 from bench.reconstruction.estimates import guesses
 from bench.reconstruction.hostile import HostileInitiator

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assistlearn.agent.file import MIN_EFFECTIVE
-from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.loading import Holdings
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.core import State

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.loading import Holdings
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.initiator.folder import RunFolder, RunSettings

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.agent.consent import Inbox
 from assistlearn.agent.file import Allowance, PrivacyRules
-from assistlearn.agent.holdings import Holdings, gate
 from assistlearn.agent.limits import OwnerLimits
+from assistlearn.agent.loading import Holdings, gate
 from assistlearn.agent.privacy import PrivacyKeeper
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiInitiator

@@ -18,8 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import storage as files
 from assistlearn.agent.file import Allowance
-from assistlearn.agent.holdings import Holdings, gate
 from assistlearn.agent.limits import OwnerLimits
+from assistlearn.agent.loading import Holdings, gate
 from assistlearn.agent.service import AgentService
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m

@@ -7,8 +7,7 @@ import sys
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from assistlearn.agent.file import load_description
-from assistlearn.agent.learner import _LOADED, make_learner
+from assistlearn.agent.file import _LOADED, load_description, make_learner
 from assistlearn.errors import DescriptionError, LearnerError
 from assistlearn.learners import BestOf
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from assistlearn.agent.file import Allowance
+from assistlearn.agent.limits import ToldBook, told_at
 from assistlearn.agent.releases import limits_at
-from assistlearn.agent.told import ToldBook, told_at
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
 from tests.agent.owned_lab import BANK, CODES, PEOPLE, SHOP, Lab, X, lab_with, refused

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.agent.holdings import holdings_of
-from assistlearn.agent.task import proved
+from assistlearn.agent.agent import proved
+from assistlearn.agent.loading import holdings_of
 from assistlearn.core.state import quantise
 
 N = 300

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.agent.file import PrivacyRules
+from assistlearn.agent.limits import ToldBook, epsilon_at_delta, told_at
 from assistlearn.agent.privacy import Coin, PrivacyKeeper
 from assistlearn.agent.releases import limits_at
 from assistlearn.agent.service import AgentService
-from assistlearn.agent.told import ToldBook, epsilon_at_delta, told_at
 from assistlearn.alignment import Ids
 from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.core.labels import draw

@@ -17,7 +17,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from assistlearn.agent.file import Allowance
-from assistlearn.agent.holdings import gate
+from assistlearn.agent.loading import gate
 from assistlearn.agent.service import AgentService
 from assistlearn.errors import RefusedError
 from assistlearn.protocol import Limits, decode, encode

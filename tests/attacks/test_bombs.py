@@ -12,8 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skops.io import dumps
 
-from assistlearn.agent.file import load_description
-from assistlearn.agent.learner import make_learner
+from assistlearn.agent.file import load_description, make_learner
 from assistlearn.errors import DescriptionError, LearnerError, TableError, UntrustedFileError
 from assistlearn.learners.model import loads_trusted
 from assistlearn.tables.reading import read_table

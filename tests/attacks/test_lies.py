@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from assistlearn.agent.task import Task
+from assistlearn.agent.agent import Task
 from assistlearn.alignment import Ids
 from assistlearn.core import SoftReward
 from assistlearn.core.ignorance import perfect_model_weight

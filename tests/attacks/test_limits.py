@@ -13,7 +13,7 @@ import pytest
 
 from assistlearn.agent import store as problem_log
 from assistlearn.agent.file import Allowance
-from assistlearn.agent.holdings import gate
+from assistlearn.agent.loading import gate
 from assistlearn.agent.store import RunStore
 from assistlearn.alignment import wire
 from assistlearn.errors import ProtocolError, RefusedError

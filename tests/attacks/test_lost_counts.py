@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from assistlearn.agent.file import Allowance, PrivacyRules
-from assistlearn.agent.limits import check_counts, recount, what_is_lost
-from assistlearn.agent.told import ALL
+from assistlearn.agent.limits import ALL, check_counts, recount, what_is_lost
 from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.errors import AssistLearnError, LedgerError, RunError
 from assistlearn.protocol import messages as m

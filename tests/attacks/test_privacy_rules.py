@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from assistlearn.agent.file import Allowance, PrivacyRules
+from assistlearn.agent.limits import ToldBook, told_at
 from assistlearn.agent.store import RunStore
-from assistlearn.agent.told import ToldBook, told_at
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_levels
 from tests.agent.owned_lab import BANK, CODES, PEOPLE, Lab, refused

@@ -8,7 +8,7 @@ import shutil
 import polars as pl
 import pytest
 
-from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.loading import holdings_of
 from assistlearn.agent.service import AgentService
 from assistlearn.initiator.training import train
 from assistlearn.plan import Plan

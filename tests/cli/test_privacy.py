@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.loading import holdings_of
 from assistlearn.agent.releases import transcript_of
 from assistlearn.protocol import Ledger
 from tests.cli.program import assistlearn

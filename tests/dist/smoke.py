@@ -67,7 +67,7 @@ def commands() -> None:
 
 def privacy() -> None:
     """Compose randomised answers."""
-    from assistlearn.agent.told import epsilon_at_delta
+    from assistlearn.agent.limits import epsilon_at_delta
 
     spent = epsilon_at_delta({1.0: 10})
     assert spent is not None

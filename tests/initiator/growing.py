@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from sklearn.datasets import make_classification
 
-from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.loading import holdings_of
 from assistlearn.agent.service import AgentService
 from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.events import Event, RunGoesOn, TurnFinished, read

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from assistlearn.agent.holdings import Holdings
 from assistlearn.agent.limits import OwnerLimits
+from assistlearn.agent.loading import Holdings
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.core.people import at

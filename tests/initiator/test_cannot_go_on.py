@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistlearn import storage
-from assistlearn.agent.holdings import holdings_of
-from assistlearn.agent.told import ToldBook
+from assistlearn.agent.limits import ToldBook
+from assistlearn.agent.loading import holdings_of
+from assistlearn.agent.run import KnownBefore, RunSamples
 from assistlearn.core import SoftReward
 from assistlearn.errors import ProtocolError, RunError, SettingsError
 from assistlearn.methods import method_named
 from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_holdout, pack_reward
-from assistlearn.protocol.known_before import KnownBefore, RunSamples
 from assistlearn.session.setup import HELD_OUT, NEW, TRAINED_ON, split_of
 from tests.initiator.digests import rewrite_settings
 from tests.initiator.growing import Growing, changes, turns

@@ -9,8 +9,8 @@ import pytest
 
 from assistlearn.agent.consent import Inbox
 from assistlearn.agent.file import Allowance
-from assistlearn.agent.holdings import gate
 from assistlearn.agent.limits import OwnerLimits
+from assistlearn.agent.loading import gate
 from assistlearn.agent.service import AgentService
 from assistlearn.agent.store import runs_at
 from assistlearn.errors import ConsentAwaitedError, RefusedError

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.agent.holdings import Holdings, holdings_of
+from assistlearn.agent.loading import Holdings, holdings_of
 from tests.initiator.parties import SECRET, Led, Parties
 from tests.papers_settings import PAPERS
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.loading import holdings_of
 from assistlearn.agent.service import AgentService
 from assistlearn.errors import UnreachableError
 from assistlearn.protocol import MemoryTransport, decode, encode

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent.answers import Exchange, register
 from assistlearn.agent.run import AgentRun
+from assistlearn.agent.service import Exchange, register
 from assistlearn.protocol.messages import Message
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
 
-from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.loading import holdings_of
 from assistlearn.agent.service import AgentService
 from assistlearn.events import EventLog, JobStarted
 from assistlearn.initiator.folder import RunSettings

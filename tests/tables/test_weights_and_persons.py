@@ -7,8 +7,7 @@ import datetime as dt
 import polars as pl
 import pytest
 
-from assistlearn.agent.holdings import from_loaded
-from assistlearn.agent.loading import describe, load_agent
+from assistlearn.agent.loading import describe, from_loaded, load_agent
 from assistlearn.errors import ColumnsError, DescriptionError, TableError
 
 NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)

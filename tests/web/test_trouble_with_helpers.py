@@ -15,7 +15,7 @@ import pytest
 
 from assistlearn.agent.consent import Inbox
 from assistlearn.agent.file import load_description
-from assistlearn.agent.holdings import holdings_without_table
+from assistlearn.agent.loading import holdings_without_table
 from assistlearn.agent.service import AgentService
 from assistlearn.errors import BusyError
 from assistlearn.initiator.folder import RunFolder

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from assistlearn import storage
-from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.loading import Holdings
 from assistlearn.agent.store import ledger_of
 from assistlearn.errors import NoConsentError, ProtocolError, RefusedError, RequestsError, SettingsError
 from assistlearn.protocol import messages as m

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from assistlearn import storage
 from assistlearn.agent.agent import Answer, ChangesVotes, KeptModel, Turn
 from assistlearn.agent.file import PrivacyRules
-from assistlearn.agent.told import People, PeopleTold, Release, ToldBook
+from assistlearn.agent.limits import People, PeopleTold, Release, ToldBook
 from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import Rows
 from assistlearn.core import Reward, SoftReward
@@ -31,8 +31,8 @@ from assistlearn.methods.method import ABSTAINS, HoldoutAnswer, Method
 from assistlearn.types import Bools, Codes, Floats, Said
 
 if TYPE_CHECKING:
+    from assistlearn.agent.agent import Task
     from assistlearn.agent.store import RunStore
-    from assistlearn.agent.task import Task
 
 
 # An agent's own random numbers, which nobody else can know: they are computed from a secret key. The seeds of a run

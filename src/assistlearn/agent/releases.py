@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.agent import Task
+from assistlearn.agent.loading import Holdings
 from assistlearn.agent.privacy import PrivacyKeeper
 from assistlearn.agent.run import AgentRun
 from assistlearn.agent.store import RunStore, runs_at
-from assistlearn.agent.task import Task
 from assistlearn.alignment.ids import Rows
 from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.core.state import votes_of
@@ -33,8 +33,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_reward
 from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger import Entry, counted, entries_of, read
-from assistlearn.protocol.messages import type_of
-from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
+from assistlearn.protocol.messages import ReleasedBits, added_up, releases_in, type_of, votes
 from assistlearn.types import Codes, Floats
 
 TELLING = (type_of(m.TurnTaken), type_of(m.Scores))

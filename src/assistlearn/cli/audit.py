@@ -29,8 +29,7 @@ from assistlearn.errors import RunError, SettingsError
 from assistlearn.evaluation.words import counted, size
 
 if TYPE_CHECKING:
-    from assistlearn.agent.holdings import Holdings
-    from assistlearn.agent.loading import LoadedAgent
+    from assistlearn.agent.loading import Holdings, LoadedAgent
     from assistlearn.agent.store import RunStore
     from assistlearn.protocol.ledger import Entry, Tally
 
@@ -45,7 +44,7 @@ def audit(
     json: Json = False,
 ) -> None:
     """List what left this organisation, in words and bytes, and check that the ledger was not changed."""
-    from assistlearn.agent.told import ToldBook, told_at
+    from assistlearn.agent.limits import ToldBook, told_at
     from assistlearn.protocol.ledger import followed, read
 
     path = _ledger(agent)
@@ -225,10 +224,9 @@ def _of_run(place: Path) -> dict[str, Any]:
 
 
 def _of_helper(file: Path, run: str, attack: bool, plot: Path | None, force: bool, quiet: bool) -> dict[str, Any]:
-    from assistlearn.agent.holdings import from_loaded
-    from assistlearn.agent.loading import load_agent
+    from assistlearn.agent.limits import told_at
+    from assistlearn.agent.loading import from_loaded, load_agent
     from assistlearn.agent.releases import forgotten_runs, limits_at, releases_of, runs_as_helper
-    from assistlearn.agent.told import told_at
     from assistlearn.protocol.ledger import entries_of, followed
 
     agent = load_agent(file)

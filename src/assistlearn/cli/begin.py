@@ -18,8 +18,7 @@ from assistlearn.evaluation.words import counted
 
 if TYPE_CHECKING:
     from assistlearn.agent.file import AgentDescription
-    from assistlearn.agent.holdings import Holdings
-    from assistlearn.agent.loading import LoadedAgent
+    from assistlearn.agent.loading import Holdings, LoadedAgent
 
 
 # Agent files to start from, with a comment at every key.
@@ -253,8 +252,7 @@ class _Checked:
 def _checked(file: Path, problems: Problems) -> _Checked:
     """Check an agent by itself. Whatever is wrong is added to the problems."""
     from assistlearn.agent.file import load_description
-    from assistlearn.agent.holdings import from_loaded, secret_of
-    from assistlearn.agent.loading import describe, load_agent
+    from assistlearn.agent.loading import describe, from_loaded, load_agent, secret_of
 
     known, now = _Checked(), datetime.now(UTC)
     with problems.gathered():
@@ -359,8 +357,8 @@ def _labels(description: AgentDescription) -> list[dict[str, Any]]:
 
 def _privacy(description: AgentDescription, holdings: Holdings, now: datetime) -> dict[str, Any] | None:
     """Return what is left of the limits under ``[privacy]``, and what was told; None if the file has no such table."""
+    from assistlearn.agent.limits import told_at
     from assistlearn.agent.releases import limits_at
-    from assistlearn.agent.told import told_at
 
     if holdings.privacy is None:
         return None

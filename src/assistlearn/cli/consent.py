@@ -157,14 +157,14 @@ def _user() -> str:
 
 
 def told_in_words(told: dict[str, Any]) -> str:
-    """Return the sentence for the values of a :class:`~assistlearn.agent.told.ToldSummary`.
+    """Return the sentence for the values of a :class:`~assistlearn.agent.limits.ToldSummary`.
 
     >>> told = {"initiator": "clinic", "people": 9, "bits": 18.0, "predictions": 1}
     >>> print(told_in_words(told | {"epsilon": 12.0, "epsilon_at_delta": 11.9}))  # doctest: +NORMALIZE_WHITESPACE
     clinic was told about 9 people; about one person at most: 18 bits, 1 prediction,
     epsilon 12.0 in all (11.9 at delta 1e-6).
     """
-    from assistlearn.agent.told import DELTA
+    from assistlearn.agent.limits import DELTA
 
     parts = [f"{told['bits']:,g} bits", counted(told["predictions"], "prediction")]
     if told["epsilon"]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn import storage
+from assistlearn.agent.run import KnownBefore, RunSamples
 from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import CodedIds, Rows
@@ -26,7 +27,6 @@ from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, unpack_bits, unpack_codes
 from assistlearn.protocol.codec import decode
-from assistlearn.protocol.known_before import KnownBefore, RunSamples
 from assistlearn.session.setup import HELD_OUT, NEW, TRAINED_ON, SetUp
 from assistlearn.storage import FileDigests
 from assistlearn.types import Bools, Codes

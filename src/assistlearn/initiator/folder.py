@@ -26,8 +26,7 @@ from assistlearn.events import Answered, Asked, EventLog, Predicted, RunFinished
 from assistlearn.plan import SETTINGS, Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode
-from assistlearn.protocol.messages import type_of
-from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
+from assistlearn.protocol.messages import ReleasedBits, added_up, releases_in, type_of, votes
 from assistlearn.release import __version__
 from assistlearn.storage import DIGESTS, REMEDY, FileDigests, appending, digest_of, remove_tree, take, taken_alone
 from assistlearn.types import Bools, Codes, Floats

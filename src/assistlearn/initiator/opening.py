@@ -11,8 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from assistlearn.agent.file import AgentDescription, PrivacyRules
-from assistlearn.agent.holdings import from_loaded
-from assistlearn.agent.loading import load_agent
+from assistlearn.agent.loading import from_loaded, load_agent
 from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiInitiator, samples_of_run
 from assistlearn.alignment.ids import Rows

@@ -14,7 +14,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from assistlearn import storage
-from assistlearn.agent.holdings import moved_columns
+from assistlearn.agent.loading import moved_columns
 from assistlearn.alignment import Ids, Minimum
 from assistlearn.alignment.ids import Rows
 from assistlearn.combination import Combination, from_bytes

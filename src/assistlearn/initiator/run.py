@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.loading import Holdings
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids, normalise
 from assistlearn.alignment.ids import CodedIds, Rows, digests

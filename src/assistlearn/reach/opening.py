@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assistlearn.agent.file import PrivacyRules
-from assistlearn.agent.holdings import from_loaded
-from assistlearn.agent.loading import LoadedAgent, load_agent
+from assistlearn.agent.loading import LoadedAgent, from_loaded, load_agent
 from assistlearn.errors import (
     AssistLearnError,
     ConsentAwaitedError,

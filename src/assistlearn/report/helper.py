@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from assistlearn.agent.file import AgentDescription
+from assistlearn.agent.limits import ToldBook, told_at
 from assistlearn.agent.releases import forgotten_runs, releases_of, runs_as_helper
 from assistlearn.agent.store import RunStore, ledger_of, run_folder
-from assistlearn.agent.told import ToldBook, told_at
 from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.evaluation.words import counted, figure, listed, size
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger import Entry, entries_of, followed, read
-from assistlearn.protocol.messages import type_of
-from assistlearn.protocol.releases import ReleasedBits
+from assistlearn.protocol.messages import ReleasedBits, type_of
 from assistlearn.report import pictures as drawn
 from assistlearn.report.page import Frame, page
 from assistlearn.report.sections import PageList, PagePicture, PageTable, Section, release_in_words

@@ -29,7 +29,7 @@ from assistlearn.evaluation.words import (
     unchecked_in_words,
 )
 from assistlearn.methods.label_private import spent_in_words
-from assistlearn.protocol.releases import ReleasedBits
+from assistlearn.protocol.messages import ReleasedBits
 from assistlearn.report import pictures as drawn
 from assistlearn.report.story import IDLE
 from assistlearn.report.view import WORDS, RoundRow, Spent, Traffic, View

@@ -40,7 +40,7 @@ from assistlearn.events import (
 )
 from assistlearn.initiator.folder import RunFolder, RunSettings, log_is_whole, releases_of_run, somebody_works, terms_of
 from assistlearn.protocol.ledger import Entry, entries_of, verify
-from assistlearn.protocol.releases import ReleasedBits
+from assistlearn.protocol.messages import ReleasedBits
 from assistlearn.report.view import (
     ONE_PROCESS,
     WORDS,

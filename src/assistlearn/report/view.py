@@ -20,7 +20,7 @@ from assistlearn.evaluation.result import (
 )
 from assistlearn.evaluation.words import unchecked_in_words
 from assistlearn.plan import SETTINGS, Plan
-from assistlearn.protocol.releases import ReleasedBits
+from assistlearn.protocol.messages import ReleasedBits
 
 WORDS = {
     "open": "a question whether to work together: a name and a purpose",

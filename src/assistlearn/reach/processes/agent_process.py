@@ -41,8 +41,7 @@ def _socket(descriptor: str) -> socket.socket:
 def service_of(file: Path) -> AgentService:
     """Return the service of an agent's file, which is read before the slow imports, to show its faults at once."""
     description = load_description(file)
-    from assistlearn.agent.holdings import from_loaded
-    from assistlearn.agent.loading import load_agent
+    from assistlearn.agent.loading import from_loaded, load_agent
     from assistlearn.agent.service import AgentService
 
     return AgentService(from_loaded(load_agent(description)))

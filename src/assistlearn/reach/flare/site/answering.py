@@ -8,8 +8,7 @@ from pathlib import Path
 
 from assistlearn.agent.consent import has_consent
 from assistlearn.agent.file import load_description
-from assistlearn.agent.holdings import from_loaded, holdings_without_table
-from assistlearn.agent.loading import load_agent
+from assistlearn.agent.loading import from_loaded, holdings_without_table, load_agent
 from assistlearn.agent.service import AgentService
 from assistlearn.errors import RefusedError
 from assistlearn.protocol.ledger import Ledger

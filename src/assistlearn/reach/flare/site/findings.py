@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assistlearn.agent.file import AgentDescription, load_description
-from assistlearn.agent.holdings import from_loaded
-from assistlearn.agent.loading import load_agent
+from assistlearn.agent.loading import from_loaded, load_agent
 from assistlearn.errors import AssistLearnError, DescriptionError, NetworkError
 from assistlearn.reach.flare.installed import VERSION, require_flare
 from assistlearn.reach.flare.provisioning.kit import Kit
