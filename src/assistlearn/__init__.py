@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from assistlearn.estimators import AssistedClassifier, assistance_gain, load, save
     from assistlearn.evaluation.shares import mean_shares
     from assistlearn.events import StopReason
-    from assistlearn.report.displays import AssistanceDisplay, SharesDisplay, WorthDisplay
-    from assistlearn.report.estimator_page import save_report
+    from assistlearn.report.displays import AssistanceDisplay, SharesDisplay, WorthDisplay, save_report
     from assistlearn.tables.table_preprocessor import TablePreprocessor
 
 __all__ = [
@@ -41,7 +40,7 @@ _HOMES = {
     "load": "estimators",
     "mean_shares": "evaluation.shares",
     "save": "estimators",
-    "save_report": "report.estimator_page",
+    "save_report": "report.displays",
 }
 _LAYERS = ("core", "errors", "estimators", "events", "learners", "methods", "session")
 

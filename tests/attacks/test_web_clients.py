@@ -21,9 +21,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from assistlearn.web.live import Feed, watching
+from assistlearn.web.live import Feed, LiveRun, watching
 from assistlearn.web.server import MOST_CONNECTIONS, most_connections, protocol_for
-from assistlearn.web.watched import LiveRun
 from tests.attacks.attack import attack
 from tests.cli.small_agents import NEW
 from tests.web.served_run import Served, trained

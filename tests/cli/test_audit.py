@@ -5,7 +5,7 @@ from __future__ import annotations
 from assistlearn.protocol import Ledger
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import Claim
-from assistlearn.report.view import WORDS
+from assistlearn.report.story import WORDS
 from tests.cli.program import assistlearn
 
 

@@ -14,9 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.events import AgentLeft, EventLog, TroubleMet, TurnFinished
 from assistlearn.initiator.folder import RunFolder
-from assistlearn.report.page import run_page
-from assistlearn.report.story import view_of
-from assistlearn.report.view import View
+from assistlearn.report.run import run_page
+from assistlearn.report.story import View, view_of
 from tests.browser import browser, opened  # noqa: F401
 from tests.cli.program import assistlearn
 from tests.initiator.parties import Parties

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier, load, save, save_report
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.events import TurnFinished
-from assistlearn.report.estimator_page import view_of_estimator
+from assistlearn.report.displays import view_of_estimator
 
 TREE = DecisionTreeClassifier(max_depth=1)
 

@@ -10,8 +10,7 @@ from dataclasses import replace
 import pytest
 
 from assistlearn.initiator.folder import RunFolder
-from assistlearn.report.page import run_page, without_class_names
-from assistlearn.report.sections import sections_of
+from assistlearn.report.run import run_page, sections_of, without_class_names
 from assistlearn.report.story import view_of
 from tests.cli.program import assistlearn
 from tests.initiator.digests import rewrite

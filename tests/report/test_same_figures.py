@@ -20,8 +20,8 @@ from assistlearn import AssistedClassifier
 from assistlearn.evaluation.words import TITLES
 from assistlearn.initiator.folder import RunFolder
 from assistlearn.report import pictures as drawn
-from assistlearn.report.estimator_page import view_of_estimator
-from assistlearn.report.page import run_page
+from assistlearn.report.displays import view_of_estimator
+from assistlearn.report.run import run_page
 from tests.cli.program import assistlearn
 from tests.initiator.parties import Parties
 from tests.papers_settings import PAPERS

@@ -10,9 +10,8 @@ import pytest
 
 from assistlearn.core import Contribution
 from assistlearn.events import Answered, Asked, Recorded, RoundFinished, SamplesMatched, TurnFinished
-from assistlearn.report.page import run_page
-from assistlearn.report.story import Story
-from assistlearn.report.view import Subject, View
+from assistlearn.report.run import run_page
+from assistlearn.report.story import Story, Subject, View
 from bench.report import MOST_BYTES, MOST_SECONDS
 
 AGENTS = tuple(f"agent-{i}" for i in range(5))

@@ -30,9 +30,8 @@ from assistlearn.events import (
 )
 from assistlearn.report import pictures as drawn
 from assistlearn.report import story as time_line
-from assistlearn.report.sections import answer, rounds
-from assistlearn.report.story import MOST, Story, state_of, view_of
-from assistlearn.report.view import RoundRow, Subject
+from assistlearn.report.run import answer, rounds
+from assistlearn.report.story import MOST, RoundRow, Story, Subject, state_of, view_of
 
 SUBJECT = Subject("r", "bank", ("bank", "lab"), ("no", "yes"), "processes", (), 5, False, "accuracy")
 START = datetime(2030, 1, 1, tzinfo=UTC)

@@ -16,10 +16,9 @@ import polars as pl
 
 from assistlearn.initiator.folder import RunFolder
 from assistlearn.reach.processes.process_transport import ProcessTransport
-from assistlearn.web.inference import ServingLimits
 from assistlearn.web.predictor import Predictor, opened_predictor
 from assistlearn.web.server import WebServer, listening, port_of, protocol_for
-from assistlearn.web.service import PredictionService
+from assistlearn.web.service import PredictionService, ServingLimits
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import know_the_key, write_agents
 

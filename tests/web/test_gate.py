@@ -8,8 +8,7 @@ from starlette.routing import Route
 
 from assistlearn.errors import MissingExtraError, SettingsError
 from assistlearn.web import require_web
-from assistlearn.web.access import HEADERS, Gate, Policy
-from assistlearn.web.server import listening, port_of
+from assistlearn.web.server import HEADERS, Gate, Policy, listening, port_of
 from tests.web.serving import asked, served
 
 TOKEN = "GYI4SBsuhBREGot8t2wdO6vaBJi_6gw8"  # the same in every process, as it is part of the names of tests

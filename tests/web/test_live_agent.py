@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from assistlearn.protocol import Ledger
 from assistlearn.protocol.ledger import Claim, Entry, read
 from assistlearn.report.page import body
-from assistlearn.web.watched import MOST_RUNS, AgentStory, LiveAgent
+from assistlearn.web.live import MOST_RUNS, AgentStory, LiveAgent
 from tests.cli.program import assistlearn
 from tests.web.serving import shown, stream, wait_until
 

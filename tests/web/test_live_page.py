@@ -12,7 +12,7 @@ import pytest
 
 from assistlearn.events import Asked, RoundFinished, SamplesSettled
 from assistlearn.protocol import Ledger
-from assistlearn.web.watched import LiveAgent, LiveRun
+from assistlearn.web.live import LiveAgent, LiveRun
 from tests.web.serving import address, shown
 
 SOON = 15_000.0

@@ -9,7 +9,7 @@ import pytest
 from assistlearn.errors import AssistLearnError
 from assistlearn.events import RoundFinished
 from assistlearn.report.page import body
-from assistlearn.web.watched import LiveRun
+from assistlearn.web.live import LiveRun
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
 from tests.initiator.digests import rewrite, rewrite_settings

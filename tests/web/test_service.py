@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 import pytest
 
 from assistlearn.errors import SettingsError
-from assistlearn.web.access import kept_token
+from assistlearn.web.server import kept_token
 from tests.cli.small_agents import NEW
 from tests.web.served_run import TOKEN
 

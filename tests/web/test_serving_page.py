@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.web.inference import ServingLimits
 from assistlearn.web.predictor import MOST_WAITING
-from assistlearn.web.service import ANSWERS
+from assistlearn.web.service import ANSWERS, ServingLimits
 from tests.cli.small_agents import NEW
 from tests.web.served_run import TOKEN
 

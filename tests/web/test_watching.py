@@ -12,9 +12,8 @@ from time import monotonic
 
 from assistlearn.events import Asked, RoundFinished
 from assistlearn.initiator.folder import locked
-from assistlearn.web.live import Feed
+from assistlearn.web.live import Feed, LiveRun
 from assistlearn.web.live import stream as watcher_stream
-from assistlearn.web.watched import LiveRun
 from tests.initiator.digests import rewrite
 from tests.web.serving import TOKEN, asked, shown, stream
 

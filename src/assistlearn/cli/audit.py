@@ -87,7 +87,7 @@ def _summary(entries: Sequence[Entry]) -> dict[str, Any]:
 
 def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Return the number of messages and bytes for each direction, peer and type. Types are in the order of a run."""
-    from assistlearn.report.view import WORDS
+    from assistlearn.report.story import WORDS
 
     sums: dict[tuple[str, str, str], list[int]] = {}
     for entry in entries:

@@ -359,10 +359,9 @@ def _serve(
     without: Sequence[str],
     json: bool,
 ) -> None:
-    from assistlearn.web.inference import ServingLimits
     from assistlearn.web.predictor import opened_predictor
     from assistlearn.web.server import WebServer, listening, port_of, protocol_for
-    from assistlearn.web.service import PredictionService
+    from assistlearn.web.service import PredictionService, ServingLimits
 
     limits = ServingLimits(most_ids=most_ids, most_bytes=max(1_000_000, 1_100 * most_ids))
     with opened_predictor(run, without=without) as predictor, listening(port, host) as there:
@@ -384,7 +383,7 @@ def _serve(
 
 def _token(run: Path, file: Path | None, none: bool) -> tuple[str | None, str | None]:
     from assistlearn.initiator.folder import TOKEN_FILE
-    from assistlearn.web.access import kept_token
+    from assistlearn.web.server import kept_token
 
     if none:
         return None, None

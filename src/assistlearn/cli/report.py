@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from assistlearn.events import RunGoesOn
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.plan import Plan
-    from assistlearn.report.view import View
+    from assistlearn.report.story import View
     from assistlearn.web.live import Watched
 
 
@@ -409,7 +409,7 @@ def _beside(run: Path) -> Path:
 
 def _of_run(run: Path, class_names: bool) -> tuple[dict[str, Any], Callable[[], str], list[str]]:
     from assistlearn.initiator.folder import RunFolder
-    from assistlearn.report.page import run_page, without_class_names
+    from assistlearn.report.run import run_page, without_class_names
     from assistlearn.report.story import lacking, view_of
 
     folder = RunFolder(run)
@@ -446,9 +446,8 @@ def watch(
     from assistlearn.web import require_web
 
     require_web("assistlearn watch")
-    from assistlearn.web.access import LOOPBACK, new_token
     from assistlearn.web.live import run_watch
-    from assistlearn.web.server import listening, port_of
+    from assistlearn.web.server import LOOPBACK, listening, new_token, port_of
 
     (watched, is_there), token = _watched(what), new_token()
     with listening(port) as listens:
@@ -469,11 +468,11 @@ def watch(
 def _watched(what: Path) -> tuple[Watched, bool]:
     """Return what is to be watched, and whether it is there already."""
     if what.is_file() or what.suffix == ".toml":
-        from assistlearn.web.watched import LiveAgent
+        from assistlearn.web.live import LiveAgent
 
         return LiveAgent(what), True
     from assistlearn.initiator.folder import RunFolder
-    from assistlearn.web.watched import LiveRun
+    from assistlearn.web.live import LiveRun
 
     return LiveRun(what), RunFolder(what).exists
 

@@ -18,10 +18,9 @@ from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger import Entry, entries_of, followed, read
 from assistlearn.protocol.messages import ReleasedBits, type_of
 from assistlearn.report import pictures as drawn
-from assistlearn.report.page import Frame, page
-from assistlearn.report.sections import PageList, PagePicture, PageTable, Section, release_in_words
-from assistlearn.report.story import Exchanged
-from assistlearn.report.view import WORDS, Traffic, WeightsOfRound
+from assistlearn.report.page import Frame, PageList, PagePicture, PageTable, Section, page
+from assistlearn.report.run import release_in_words
+from assistlearn.report.story import WORDS, Exchanged, Traffic, WeightsOfRound
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,83 @@
-"""Turn sections into a page that loads nothing, and write it whole or not at all."""
+"""What a page is made of, its HTML, which loads nothing, and its file, written whole or not at all."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assistlearn.errors import SettingsError
-from assistlearn.evaluation.words import listed
 from assistlearn.release import __version__
 from assistlearn.report import pictures as drawn
-from assistlearn.report.sections import Section, question, sections_of
-from assistlearn.report.view import ONE_PROCESS, View
 from assistlearn.storage import write_bytes
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+LONGEST_OPEN = 8
+"""A table of more rows is folded away until somebody opens it."""
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table whose first column names the rows; ``words`` are the places of the other columns that hold no numbers."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: tuple[int, ...] = ()
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.rows) > LONGEST_OPEN
+
+
+@dataclass(frozen=True)
+class PagePicture:
+    """A picture of some figures, drawn when it is needed, and what it shows in words, for who cannot see it."""
+
+    label: str
+    draw: Callable[..., str]
+    figures: tuple[Any, ...] = ()
+
+    def svg(self) -> str:
+        return self.draw(*self.figures)
+
+
+@dataclass(frozen=True)
+class Card:
+    title: str
+    value: str
+    note: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class PageList:
+    """A list of a section: its sentences, one below the other."""
+
+    title: str
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page; ``key`` is the id of its HTML element, ``html`` what a template of its own has made."""
+
+    key: str
+    title: str
+    words: tuple[str, ...] = ()
+    cards: tuple[Card, ...] = ()
+    picture: PagePicture | None = None
+    tables: tuple[PageTable, ...] = ()
+    lists: tuple[PageList, ...] = ()
+    html: str = ""
 
 
 @dataclass(frozen=True)
@@ -32,52 +89,6 @@ class Frame:
     heading: str
     intro: tuple[str, ...] = ()
     closing: tuple[str, ...] = ()
-
-
-_STATES = {"going on": "training goes on", "stopped": "not finished", "finished": "finished"}
-
-
-def run_page(view: View) -> str:
-    return page(frame_of(view), sections_of(view))
-
-
-def frame_of(view: View) -> Frame:
-    subject = view.subject
-    kind = "Pilot" if subject.is_pilot else "Run" if subject.run else "Agents in one process"
-    named = f"{kind} {subject.run}" if subject.run else kind
-    day = "" if view.began is None else f", {view.began:%Y-%m-%d}"
-    return Frame(
-        title=f"{subject.run or subject.initiator}: does help make it better?",
-        kicker=f"{named}{day}: {_STATES[view.state]}",
-        heading=question(view),
-        intro=_intro(view),
-        closing=(
-            f"This page was made at {subject.initiator} by assistlearn. It holds names of agents and classes, settings "
-            "and figures; no ids, no values and no names of columns of anybody. It needs nothing from outside and "
-            "sends nothing.",
-        ),
-    )
-
-
-def _intro(view: View) -> tuple[str, ...]:
-    subject = view.subject
-    knows = "knows" if len(subject.helpers) == 1 else "know"
-    alone = " It has labels, and no columns of its own." if subject.label_only else ""
-    who = "helper" if subject.label_only else "agent"
-    what = (
-        f"{subject.initiator} wants to predict a class.{alone} {listed(subject.helpers)} {knows} other things about "
-        f"the same people or things, and helped without showing tables or models: in turns, each {who} fits a model to "
-        "its own columns and says where the model is right. Samples that no model was trained on tell whether it was "
-        "worth it."
-    )
-    if subject.reach != ONE_PROCESS:
-        return (what,)
-    return what, "Here all agents were in one process, as in a study: nothing was sent."
-
-
-def without_class_names(view: View) -> View:
-    classes = tuple(f"class {number}" for number in range(1, len(view.subject.classes) + 1))
-    return replace(view, subject=replace(view.subject, classes=classes))
 
 
 # -- HTML

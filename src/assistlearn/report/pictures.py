@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from assistlearn.evaluation.calibration import Reliability
 from assistlearn.evaluation.result import Confusion, SharedIn, ShareRow
-from assistlearn.report.view import Matched, OpenedSoFar, RoundRow, Spent, WeightsOfRound
+from assistlearn.report.story import Matched, OpenedSoFar, RoundRow, Spent, WeightsOfRound
 
 # -- colours
 

@@ -8,12 +8,15 @@ import json
 import logging
 import socket
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
+from itertools import islice
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -24,12 +27,44 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from assistlearn.errors import AssistLearnError
+from assistlearn.agent.file import load_description
+from assistlearn.errors import AssistLearnError, RunError
+from assistlearn.evaluation.words import TITLES, counted
+from assistlearn.events import (
+    AgentLeft,
+    AloneBegan,
+    Answered,
+    Asked,
+    CombinationLearned,
+    Event,
+    JobStarted,
+    LabelsTold,
+    Predicted,
+    Recorded,
+    ResultJudged,
+    RoundFinished,
+    RunFinished,
+    RunForgotten,
+    RunGoesOn,
+    SamplesDone,
+    SamplesMatched,
+    SamplesOpened,
+    SamplesSettled,
+    TroubleMet,
+    TurnFinished,
+    recorded_on,
+)
+from assistlearn.initiator.folder import RunFolder, somebody_works
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.ledger import Entry, entry_on
+from assistlearn.protocol.messages import type_of
 from assistlearn.release import __version__
-from assistlearn.report.page import Frame, body, policy, style_sheet
-from assistlearn.report.sections import PagePicture, Section
-from assistlearn.web.access import HEADERS, Gate, Policy
-from assistlearn.web.server import WebServer
+from assistlearn.report.helper import helper_sections, helper_view
+from assistlearn.report.page import Frame, PagePicture, PageTable, Section, body, policy, style_sheet
+from assistlearn.report.run import frame_of, sections_of
+from assistlearn.report.story import State, Story, View, people_in_words, subject_of, take_folder
+from assistlearn.storage import GrowingFile
+from assistlearn.web.server import HEADERS, Gate, Policy, WebServer
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -413,3 +448,436 @@ def templates() -> Environment:
 
     loader = ChoiceLoader([PackageLoader("assistlearn.web"), PackageLoader("assistlearn.report")])
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+
+
+# What can be watched: a run from before it exists until it is removed, and an agent at its own site.
+
+# -- a run
+
+LATEST_FACTS = 10
+
+PATIENCE = 1.5
+"""Seconds after which a run that nobody works on counts as stopped: between two commands nobody works on it."""
+
+FOLDER = 5.0
+"""Seconds between two readings of the folder of a run that has ended. Each reads the ledger, too."""
+
+ENDING = 0.5
+"""Seconds between the end of a run and the reading of its folder, so that watchers see the end first."""
+
+STATES: dict[Condition, State] = {"running": "going on", "resumed": "going on", "ended": "finished"}
+
+
+class LiveRun:
+    """A run that is watched, by reading its folder, which need not exist yet."""
+
+    def __init__(self, path: Path) -> None:
+        self._folder = RunFolder(path)
+        self.generation = 0
+        self._begin_anew("waiting")
+        self._find()
+
+    def _begin_anew(self, condition: Condition) -> None:
+        self._log = GrowingFile(self._folder.events)
+        self._story: Story | None = None
+        self._latest: deque[Recorded] = deque(maxlen=LATEST_FACTS)
+        self._last: datetime | None = None
+        self._all_read = False
+        self._condition = condition
+        self._at_work = monotonic()
+        self._was_stopped = False
+        self._taken: int | None = None
+        self._took = -FOLDER
+        self._unread = False
+
+    def _find(self) -> None:
+        try:
+            self._story = Story(subject_of(self._folder.settings())) if self._folder.exists else None
+        except RunError:
+            if self._folder.exists:
+                raise  # otherwise the run was removed just now
+
+    @property
+    def place(self) -> int:
+        return self._log.place
+
+    # reading
+
+    def take_news(self) -> bool:
+        """Read the next piece of the log, or the folder of an ended run; return whether there may be more at once."""
+        if self._story is None:
+            self._find()
+            if self._story is None:
+                return False
+        elif not self._folder.exists:
+            self.generation += 1
+            self._begin_anew("gone")
+            return False
+        before, lines = self._log.generation, self._log.lines()
+        if self._log.generation != before:  # another run has taken its place, between two looks
+            self.generation += 1
+            self._begin_anew("waiting")
+            return True
+        for number, (_, line) in enumerate(lines, start=self._log.number - len(lines) + 1):
+            recorded = recorded_on(line, f"{self._log.path}, line {number}", strict=False)
+            self._story.feed(recorded)
+            self._latest.append(recorded)
+            self._last = recorded.time or self._last
+        self._all_read = self._all_read or not lines
+        was, self._condition = self._condition, self._found_condition(self._story)
+        if was in STATES and was != self._condition == "ended":
+            self._took = monotonic() - FOLDER + ENDING
+        if not lines and self._condition == "ended":
+            self._take_folder(self._story)
+        return bool(lines)
+
+    def _found_condition(self, story: Story) -> Condition:
+        if not self._all_read:
+            return "reading"
+        if (self._folder.path / ("worth.json" if story.subject.is_pilot else "result.json")).exists():
+            return "ended"
+        now = monotonic()
+        if somebody_works(self._folder.path):
+            self._at_work = now
+            return "resumed" if self._was_stopped else "running"
+        if now < self._at_work + PATIENCE and self._condition in ("running", "resumed"):
+            return self._condition
+        self._was_stopped = self._log.number > 0
+        return "stopped" if self._was_stopped else "waiting"
+
+    def _take_folder(self, story: Story) -> None:
+        """Read what is written to the folder at the end; read it again when the log has grown since."""
+        if self._taken == self.place or monotonic() < self._took + FOLDER:
+            return
+        try:
+            take_folder(story, self._folder)
+            self._unread = False
+        except (AssistLearnError, OSError):
+            self._unread = True
+        self._taken, self._took = self.place, monotonic()
+
+    # showing
+
+    def mark(self) -> Hashable:
+        return self.generation, self.place, self._condition, self._story is None, self._taken
+
+    def status(self) -> Status:
+        return Status(self._condition, self._condition, self._words(), self._last)
+
+    def _words(self) -> str:
+        if self._condition == "gone":
+            return "The run was forgotten, or failed before its first turn: nothing of it is kept."
+        if self._story is None:
+            return "There is no run yet. It is shown as soon as it begins."
+        if self._condition == "waiting":
+            return "The run is set up, and nothing has happened yet."
+        if self._condition == "reading":
+            return f"What has happened so far is being read: {self._log.number:,} facts."
+        view = self._view(self._story)
+        if self._condition == "ended":
+            unread = " What its folder holds cannot be read; 'assistlearn show' says why." if self._unread else ""
+            return (f"It stopped because: {view.stop_reason}." if view.stop_reason else "Training is over.") + unread
+        taken = f"{counted(view.progress.rounds, 'round')} and {counted(view.progress.turns, 'turn')} are done."
+        if self._condition == "stopped":
+            return f"Nobody works on it. {taken}"
+        waits = view.progress.waiting_for
+        return taken if waits is None else f"{taken} Waiting for {waits}."
+
+    def _view(self, story: Story) -> View:
+        return story.view(STATES.get(self._condition, "stopped"))
+
+    def frame(self) -> Frame:
+        if self._story is None:
+            name = self._folder.path.name
+            return Frame(title=name, kicker=f"Folder {name}", heading="Waiting for a run")
+        frame = frame_of(self._view(self._story))
+        return replace(frame, kicker=frame.kicker.rpartition(":")[0])  # the line at the top says how it stands
+
+    def sections(self) -> list[Section]:
+        """Return what happens now, and the sections of the report; once the run has ended, the answer comes first."""
+        if self._story is None:
+            return []
+        view, over = self._view(self._story), self._condition == "ended"
+        facts = [(each.time, fact_in_words(each.event, view.subject.metric)) for each in reversed(self._latest)]
+        told = {"progress": view.progress, "n_facts": self._log.number, "facts": facts, "over": over}
+        now = section_of("run_now.html", "What happened" if over else "Now", **told)
+        report = sections_of(view)
+        return [*report, now] if over else [now, *report]
+
+
+def fact_in_words(event: Event, metric: str) -> str:
+    """Return what happened, in a few words; ``metric`` leads in this run. Texts of others may name files or values."""
+    if isinstance(event, RoundFinished):
+        return _round_in_words(event, metric)
+    made = IN_WORDS.get(type(event))
+    return f"Something that this release does not know: {type(event).__name__}." if made is None else made(event)
+
+
+def _round_in_words(event: RoundFinished, metric: str) -> str:
+    if metric != "accuracy" and event.metric is not None:
+        return f"Round {event.round} is over: on the hold-out samples, {TITLES[metric]} is {event.metric:.3f}."
+    if event.holdout_accuracy is not None:
+        return f"Round {event.round} is over: {100 * event.holdout_accuracy:.1f} % of the hold-out samples are right."
+    loss = "" if event.loss is None else f": the loss of the combination is {event.loss:.3f}"
+    return f"Round {event.round} is over{loss}."
+
+
+def _turn_in_words(event: TurnFinished) -> str:
+    if event.contribution is None:
+        return f"Turn {event.turn}: {event.agent} sat out."
+    return f"Turn {event.turn}: {event.agent} has made a model, with weight {event.model_weight:.3f}."
+
+
+IN_WORDS: dict[type[Event], Callable[[Any], str]] = {
+    Asked: lambda e: f"{e.agent} was sent {e.type} ({e.bytes:,} bytes).",
+    Answered: lambda e: f"{e.agent} answered {e.type} ({e.bytes:,} bytes) after {e.seconds:.1f} s.",
+    JobStarted: lambda e: f"A job was started with {', '.join(e.sites)}.",
+    TroubleMet: lambda e: "Something did not work, and is tried again.",
+    SamplesMatched: lambda e: f"{e.agent} holds {e.n_held:,} of {e.n_asked:,} samples.",
+    SamplesSettled: lambda e: f"The samples are settled: {e.n_samples:,} to train on, {e.n_holdout:,} held out.",
+    SamplesDone: lambda e: f"{e.done:,} of {e.total:,} samples are done with {e.agent}.",
+    SamplesOpened: lambda e: (
+        f"{e.n_opened:,} of {e.n_pool:,} samples are opened: gain {e.gain:.3f}, from {e.lower:.3f} to {e.upper:.3f}."
+    ),
+    TurnFinished: _turn_in_words,
+    AgentLeft: lambda e: f"The run goes on without {e.agent} from turn {e.turn} on.",
+    RunGoesOn: people_in_words,
+    LabelsTold: lambda e: f"Helpers are told {e.n_samples:,} labels changed at random, epsilon {e.epsilon:g}.",
+    CombinationLearned: lambda e: f"How to combine the scores of {e.n_rounds} rounds is learned: {e.kind}.",
+    AloneBegan: lambda e: "The initiator trains alone, to compare.",
+    ResultJudged: lambda e: f"The result is judged on {e.n_samples:,} hold-out samples.",
+    RunFinished: lambda e: f"Training is over: {e.reason}.",
+    Predicted: lambda e: f"{e.n_samples:,} samples were predicted.",
+    RunForgotten: lambda e: "The agents were asked to forget the run.",
+}
+
+
+# -- an agent
+
+MOST_RUNS = 50
+
+LATEST_TURNS = 12
+
+QUIET = 1.0
+"""Seconds without news before the agent's store is read."""
+
+REREAD = 10.0
+"""Seconds between two readings of the store, at least."""
+
+CONSENT = frozenset(type_of(kind) for kind in (m.Propose, m.Consent))
+REQUESTS = frozenset(type_of(kind) for kind in m.REQUESTS) - CONSENT
+ENDINGS = {type_of(m.Ended): "trained", type_of(m.Forgotten): "forgotten"}
+
+
+class LiveAgent:
+    """An agent that is watched at its own site, by reading its ledger as it grows."""
+
+    def __init__(self, file: Path) -> None:
+        self._agent = load_description(file)
+        self._ledger = GrowingFile(self._agent.models / "ledger.jsonl")
+        self._story = AgentStory()
+        self._all_read = False
+        self._report: list[Section] = []
+        self._unread = False
+        self._news = monotonic()
+        self._read, self._read_place = -REREAD, 0
+
+    @property
+    def place(self) -> int:
+        return self._ledger.place
+
+    @property
+    def generation(self) -> int:
+        return self._ledger.generation
+
+    def take_news(self) -> bool:
+        """Read the next piece of the ledger; return whether there was any."""
+        before, lines = self.generation, self._ledger.lines()
+        if self.generation != before:
+            self._story = AgentStory()
+        for number, (_, line) in enumerate(lines, start=self._ledger.number - len(lines) + 1):
+            self._story.feed(entry_on(line, f"{self._ledger.path}, line {number}"))
+        self._all_read = self._all_read or not lines
+        if lines:
+            self._news = monotonic()
+        else:
+            self._read_report()
+        return bool(lines)
+
+    def _read_report(self) -> None:
+        """Make the sections of the report again when nobody asks. To read a large store takes seconds."""
+        now = monotonic()
+        busy = self._story.at_work or now < self._news + QUIET or now < self._read + REREAD
+        if busy or self.place == self._read_place:
+            return
+        try:
+            sections = helper_sections(helper_view(self._agent))
+            self._report, self._unread = [each for each in sections if each.key != "asked"], False
+        except (AssistLearnError, OSError):
+            self._unread = True
+        self._read, self._read_place = monotonic(), self.place
+
+    def mark(self) -> Hashable:
+        return self.generation, self.place, self._all_read, self._read
+
+    def status(self) -> Status:
+        story = self._story
+        if not self._all_read:
+            return Status("reading", "reading", "What has happened so far is being read.", story.last)
+        if story.at_work:
+            askers = sorted({run.asker for run in story.at_work})
+            return Status("running", "at work", f"For {' and '.join(askers)}.", story.last)
+        words = "For the next request." if story.answered is not None else "For the first request."
+        if self._unread:
+            words += " What its store holds cannot be read; 'assistlearn report' says why."
+        return Status("waiting", "waiting", words, story.last)
+
+    def frame(self) -> Frame:
+        name = self._agent.name
+        return Frame(
+            title=f"{name}: who asks for help?",
+            kicker=f"Agent {name}, at its own site",
+            heading=f"Who asks {name} for help?",
+            intro=(f"All of this is in {name}'s own ledger and store. Nobody else is asked.",),
+            closing=("It holds names of agents and runs, times and sizes; no ids, no values and no names of columns.",),
+        )
+
+    def sections(self) -> list[Section]:
+        now = section_of("agent_now.html", "Now", name=self._agent.name, story=self._story)
+        return [now, _askers(self._story), _turns(self._story), *self._report]
+
+
+@dataclass(frozen=True)
+class TurnAsked:
+    asker: str
+    run: str
+    turn: int | None
+    asked: datetime
+    answered: datetime | None = None
+    bytes: int = 0
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.answered is None else (self.answered - self.asked).total_seconds()
+
+
+@dataclass(slots=True)
+class RunAsked:
+    asker: str
+    run: str
+    first: datetime
+    last: datetime
+    turns: int = 0
+    votes: int = 0
+    refused: int = 0
+    received: int = 0
+    sent: int = 0
+    state: str = "training"
+    request: Entry | None = None
+
+
+@dataclass
+class AgentStory:
+    """Takes the entries of an agent's ledger one by one, and keeps what the live page shows about them.
+
+    An entry costs as much at the end of a ledger as at its beginning. Memory grows only with the number of runs (by
+    asker and name, the latest last): one that is no longer listed keeps its figures, for it may speak again. ``asks``
+    counts requests sent as an initiator, ``turned_away`` messages refused unread.
+    """
+
+    runs: dict[tuple[str, str], RunAsked] = field(default_factory=dict)
+    turns: deque[TurnAsked] = field(default_factory=lambda: deque(maxlen=LATEST_TURNS))
+    last: datetime | None = None
+    answered: datetime | None = None
+    asks: int = 0
+    turned_away: int = 0
+
+    @property
+    def listed(self) -> list[RunAsked]:
+        return list(islice(reversed(self.runs.values()), MOST_RUNS))
+
+    @property
+    def at_work(self) -> list[RunAsked]:
+        return [run for run in self.listed if run.request is not None]
+
+    def feed(self, entry: Entry) -> None:
+        """Take one more entry. Requests for the owner's consent, and the answers, are no part of a run."""
+        time = self.last = datetime.fromisoformat(entry.time)
+        if entry.type in CONSENT:
+            return
+        is_request = entry.type in REQUESTS
+        if entry.direction == "refused":
+            self.turned_away += 1
+        elif entry.direction == "received" and is_request:
+            self._take_request(entry, time)
+        elif entry.direction == "sent" and not is_request:
+            self._take_answer(entry, time)
+        elif entry.direction == "sent":
+            self.asks += 1
+
+    def _take_request(self, entry: Entry, time: datetime) -> None:
+        run = self._run(entry, time)
+        run.request = entry
+        run.received += entry.bytes
+        run.state = "training" if entry.type == type_of(m.Open) else run.state
+        if entry.type in (type_of(m.TakeTurn), type_of(m.TakeAgain)):
+            run.turns += entry.amount or 0
+            self.turns.append(TurnAsked(entry.peer, entry.run, entry.turn, time))
+        elif entry.type == type_of(m.Predict):
+            run.votes += entry.amount or 0
+
+    def _take_answer(self, entry: Entry, time: datetime) -> None:
+        self.answered = time
+        if not entry.run:
+            return  # an answer to a message that could not be read
+        run = self._run(entry, time)
+        run.request = None
+        run.sent += entry.bytes
+        run.state = ENDINGS.get(entry.type, run.state)
+        run.refused += entry.type == type_of(m.Problem)
+        for place, turn in enumerate(self.turns):
+            if turn.answered is None and (turn.asker, turn.run) == (entry.peer, entry.run):
+                self.turns[place] = replace(turn, answered=time, bytes=entry.bytes)
+
+    def _run(self, entry: Entry, time: datetime) -> RunAsked:
+        key = entry.peer, entry.run
+        run = self.runs.pop(key) if key in self.runs else RunAsked(*key, time, time)
+        self.runs[key] = run
+        run.last = time
+        return run
+
+
+def _askers(story: AgentStory) -> Section:
+    counts = ("turns", "votes asked", "refused", "bytes in", "bytes out")
+    columns = ("who asks", "run", "since (UTC)", "last (UTC)", *counts, "state")
+    rows = tuple(
+        (
+            *(run.asker, run.run, f"{run.first:{TIME}}", f"{run.last:{TIME}}"),
+            *(f"{count:,}" for count in (run.turns, run.votes, run.refused, run.received, run.sent)),
+            run.state,
+        )
+        for run in story.listed
+    )
+    n_runs, older = len(story.runs), len(story.runs) - len(rows)
+    words = [f"{counted(n_runs, 'run')} in which help was asked for." if rows else "Nobody has asked yet."]
+    words += [f"Not listed: {counted(older, 'older one')}."] if older else []
+    words += [f"It has itself sent {counted(story.asks, 'request')} to others."] if story.asks else []
+    tables = (PageTable("Runs, the latest first", columns, rows, words=(1, 9)),) if rows else ()
+    return Section("askers", "Who asks", tuple(words), tables=tables)
+
+
+def _turns(story: AgentStory) -> Section:
+    columns = ("asked (UTC)", "by", "run", "turn", "answered after", "bytes out")
+    rows = tuple(
+        (
+            *(f"{turn.asked:{TIME}}", turn.asker, turn.run, "-" if turn.turn is None else str(turn.turn)),
+            *(("at work", "-") if turn.seconds is None else (f"{turn.seconds:.2f} s", f"{turn.bytes:,}")),
+        )
+        for turn in reversed(story.turns)
+    )
+    if not rows:
+        return Section("turns", "Its turns", ("No turn was asked for yet.",))
+    return Section("turns", "Its turns", tables=(PageTable("The last turns, the latest first", columns, rows, (1, 2)),))
+
+
+TIME = "%Y-%m-%d %H:%M:%S"

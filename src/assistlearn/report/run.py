@@ -1,10 +1,9 @@
-"""The sections of a run's page: a title, sentences, perhaps a picture, and tables. A function makes each of a view."""
+"""The page of a run: its frame, and its sections, each made of a view by a function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
 from assistlearn.evaluation.calibration import Reliability
 from assistlearn.evaluation.metrics import Difference
@@ -31,67 +30,53 @@ from assistlearn.evaluation.words import (
 from assistlearn.methods.label_private import spent_in_words
 from assistlearn.protocol.messages import ReleasedBits
 from assistlearn.report import pictures as drawn
-from assistlearn.report.story import IDLE
-from assistlearn.report.view import WORDS, RoundRow, Spent, Traffic, View
+from assistlearn.report.page import Card, Frame, PageList, PagePicture, PageTable, Section, page
+from assistlearn.report.story import IDLE, ONE_PROCESS, WORDS, RoundRow, Spent, Traffic, View
 
-LONGEST_OPEN = 8
-"""A table of more rows is folded away until somebody opens it."""
-
-
-@dataclass(frozen=True)
-class PageTable:
-    """A table whose first column names the rows; ``words`` are the places of the other columns that hold no numbers."""
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    words: tuple[int, ...] = ()
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.rows) > LONGEST_OPEN
+_STATES = {"going on": "training goes on", "stopped": "not finished", "finished": "finished"}
 
 
-@dataclass(frozen=True)
-class PagePicture:
-    """A picture of some figures, drawn when it is needed, and what it shows in words, for who cannot see it."""
-
-    label: str
-    draw: Callable[..., str]
-    figures: tuple[Any, ...] = ()
-
-    def svg(self) -> str:
-        return self.draw(*self.figures)
+def run_page(view: View) -> str:
+    return page(frame_of(view), sections_of(view))
 
 
-@dataclass(frozen=True)
-class Card:
-    title: str
-    value: str
-    note: str = ""
-    kind: str = ""
+def frame_of(view: View) -> Frame:
+    subject = view.subject
+    kind = "Pilot" if subject.is_pilot else "Run" if subject.run else "Agents in one process"
+    named = f"{kind} {subject.run}" if subject.run else kind
+    day = "" if view.began is None else f", {view.began:%Y-%m-%d}"
+    return Frame(
+        title=f"{subject.run or subject.initiator}: does help make it better?",
+        kicker=f"{named}{day}: {_STATES[view.state]}",
+        heading=question(view),
+        intro=_intro(view),
+        closing=(
+            f"This page was made at {subject.initiator} by assistlearn. It holds names of agents and classes, settings "
+            "and figures; no ids, no values and no names of columns of anybody. It needs nothing from outside and "
+            "sends nothing.",
+        ),
+    )
 
 
-@dataclass(frozen=True)
-class PageList:
-    """A list of a section: its sentences, one below the other."""
+def _intro(view: View) -> tuple[str, ...]:
+    subject = view.subject
+    knows = "knows" if len(subject.helpers) == 1 else "know"
+    alone = " It has labels, and no columns of its own." if subject.label_only else ""
+    who = "helper" if subject.label_only else "agent"
+    what = (
+        f"{subject.initiator} wants to predict a class.{alone} {listed(subject.helpers)} {knows} other things about "
+        f"the same people or things, and helped without showing tables or models: in turns, each {who} fits a model to "
+        "its own columns and says where the model is right. Samples that no model was trained on tell whether it was "
+        "worth it."
+    )
+    if subject.reach != ONE_PROCESS:
+        return (what,)
+    return what, "Here all agents were in one process, as in a study: nothing was sent."
 
-    title: str
-    items: tuple[str, ...]
 
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a page; ``key`` is the id of its HTML element, ``html`` what a template of its own has made."""
-
-    key: str
-    title: str
-    words: tuple[str, ...] = ()
-    cards: tuple[Card, ...] = ()
-    picture: PagePicture | None = None
-    tables: tuple[PageTable, ...] = ()
-    lists: tuple[PageList, ...] = ()
-    html: str = ""
+def without_class_names(view: View) -> View:
+    classes = tuple(f"class {number}" for number in range(1, len(view.subject.classes) + 1))
+    return replace(view, subject=replace(view.subject, classes=classes))
 
 
 def sections_of(view: View) -> list[Section]:
