@@ -90,10 +90,10 @@ class UntrustedFileError(AssistLearnError, ValueError):
 
 
 class AlignmentError(AssistLearnError, ValueError):
-    """The agents cannot agree on the samples that they share.
+    """The agents cannot agree on the samples that they share, or a table is no longer what a run was begun with.
 
-    What to do: See the more exact errors below. If there is none, compare ``alignment``, the secret and the ids at both
-    sides.
+    What to do: Compare ``alignment``, the secret and the ids at both sides. Where a table has changed, bring the old
+    one back and resume; or train on with the new one: ``assistlearn train --from RUN``.
     """
 
 
@@ -111,20 +111,6 @@ class OverlapError(AlignmentError):
 
     What to do: Compare how both sides write their ids: ``assistlearn check`` with all agent files. Check that both have
     the same secret.
-    """
-
-
-class TableChangedError(AlignmentError):
-    """A table no longer holds the samples that a run was begun with.
-
-    What to do: Bring the old table back and resume; or train on with the new one: ``assistlearn train --from RUN``.
-    """
-
-
-class MovedColumnsError(AlignmentError):
-    """The values of a column are far from those that its models were trained with.
-
-    What to do: Look for changed units or codes in that column. If the new values are right, train again.
     """
 
 

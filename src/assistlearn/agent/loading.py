@@ -26,15 +26,14 @@ from assistlearn.alignment.ids import normalise, without_case
 from assistlearn.alignment.samples import Minimum
 from assistlearn.core.people import Groups
 from assistlearn.errors import (
+    AlignmentError,
     AssistLearnError,
     ColumnsError,
     DescriptionError,
-    MovedColumnsError,
     NoConsentError,
     OverlapError,
     Problems,
     RefusedError,
-    TableChangedError,
     WrongKeyError,
     listed,
 )
@@ -562,7 +561,7 @@ def _read_as(agent: LoadedAgent, schema: Mapping[str, Any]) -> Any:
     description = agent.description
     again = load_agent(description, schema=Schema.from_dict(schema))
     if not again.table.ids.equals(agent.table.ids):
-        raise TableChangedError(f"Agent {description.name!r}: its table changed while it was being read. Try again.")
+        raise AlignmentError(f"Agent {description.name!r}: its table changed while it was being read. Try again.")
     return again.rows()
 
 
@@ -625,7 +624,7 @@ def check_columns(own: Holdings, store: RunStore) -> None:
     told = f"Run {store.folder.name!r}: the table has changed since training, as if units had changed:\n{lines}"
     note_problem(own.home, told)
     if not own.accepts_moved_columns:
-        raise MovedColumnsError(
+        raise AlignmentError(
             f"Agent {own.name!r}: {len(words)} of the columns of its table have moved far since training, as if their "
             "units had changed. Its votes would mean nothing. Its owner finds the columns in problems.log, and "
             'corrects the table, or accepts the change: moved_columns = "accept" in the agent file.'

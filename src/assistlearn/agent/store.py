@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assistlearn import storage
 from assistlearn.alignment.ids import Rows
-from assistlearn.errors import AssistLearnError, LedgerError, ProtocolError, RunError, TableChangedError
+from assistlearn.errors import AlignmentError, AssistLearnError, LedgerError, ProtocolError, RunError
 from assistlearn.learners.model import Model, dump_model, load_model
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode
@@ -103,7 +103,7 @@ class RunStore:
 
     def check_table(self, fingerprint: str, owner: str) -> None:
         if self._table()["fingerprint"] != fingerprint:
-            raise TableChangedError(
+            raise AlignmentError(
                 f"Agent {owner!r}: its table has changed since run {self.folder.name!r} was aligned. Bring the old "
                 "table back to go on, or start a new run."
             )

@@ -12,12 +12,12 @@ from pathlib import Path
 from assistlearn.agent.file import PrivacyRules
 from assistlearn.agent.loading import LoadedAgent, from_loaded, load_agent
 from assistlearn.errors import (
+    AlignmentError,
     AssistLearnError,
     ConsentAwaitedError,
     DiskError,
     RunError,
     SettingsError,
-    TableChangedError,
 )
 from assistlearn.events import Event, EventLog
 from assistlearn.initiator import pilots as pilot_run
@@ -74,7 +74,7 @@ def with_own_table(
     settings = folder.settings()
     own = load_agent(Path(settings.files[settings.initiator]))
     if training and own.table.fingerprint != settings.fingerprint:
-        raise TableChangedError(
+        raise AlignmentError(
             f"The table of {settings.initiator!r} ({own.table.source}) has changed since run {settings.run!r} "
             "began. Bring the old table back to go on, or start a new run."
         )
