@@ -17,7 +17,7 @@ ROOT = DOCS.parent
 FROM_AN_INDEX = re.compile(r"(?:pip|uv|conda|pipx)\s(?:[\w-]+\s)*['\"]?assistlearn(?:\[[\w,{}]*\])?['\"]?(?![\w.-])")
 AFTER_PUBLICATION = ROOT / "RELEASING.md"  # what is typed once the index has the package
 TEXTS = [*pages(), *DOCS.rglob("examples/*.md"), *ROOT.glob("*.md"), *(ROOT / "src").rglob("*.py")]
-EXTRAS = sorted({wanted.extra for wanted in of_package() if wanted.extra})
+EXTRAS = sorted(name for name in of_package() if name)
 
 
 @pytest.mark.parametrize("line", ["pip install assistlearn", "pip install 'assistlearn[psi,web]'"])
