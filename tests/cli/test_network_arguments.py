@@ -66,8 +66,8 @@ def train(folder: Path, **changed: object):
     [
         (["train"], "Name a task file to start a run, or give --resume FOLDER"),
         (["train", "task.toml", "--resume", "run"], "not both"),
-        (["train", "--resume", "run", "--out", "other"], "--out and --run cannot be given with --resume"),
-        (["train", "--resume", "run", "--run", "other"], "--out and --run cannot be given with --resume"),
+        (["train", "--resume", "run", "--out", "other"], "--out cannot be given with --resume"),
+        (["train", "--resume", "run", "--run", "other"], "--run cannot be given with --resume"),
         (["train", "--resume", "nowhere"], "nowhere holds no run"),
         (["train", "nowhere.toml"], "There is no task's file nowhere.toml"),
         (["train", "--rounds", "3"], "--rounds can only be given with --from RUN"),

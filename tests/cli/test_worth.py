@@ -55,7 +55,7 @@ def _interrupt(bar: WorthBar, event: object) -> None:
 def test_ctrl_c_leaves_a_pilot_that_can_be_gone_on_with(broken_off):
     folder, said, shown = broken_off
     said.failed(130, f"after {BLOCK} opened samples", f"assistlearn worth --resume {folder}")
-    assert f"Pilot trial is not finished: 3 turns taken, {BLOCK} samples opened." in shown.out
+    assert f"Pilot trial is not finished: 3 turns taken, {BLOCK} opened samples." in shown.out
 
 
 def test_its_folder_says_that_it_is_a_pilot_and_helpers_are_told(broken_off):

@@ -289,7 +289,7 @@ def demo(
         processes = ", ".join(f"{name} {each.pid}" for name, each in local.processes.items())
         tell("The relay and three sites run, each in its own processes: " + processes)
         tell("Training: " + command("train", task))
-        run = new_run([task], None, out / "run")
+        run = new_run([task], "", out / "run")
         train_run(run, quiet=json, timeout=TIMEOUT)
         if not json:
             show_result(run)

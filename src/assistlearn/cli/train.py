@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 import time
-from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
-from enum import StrEnum
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -22,37 +19,42 @@ from assistlearn.plan import DEFAULTS_OF_RUNS, RUN, SETTINGS, Plan, Setting
 from assistlearn.reach import A_YEAR, TIMEOUT
 
 if TYPE_CHECKING:
+    from assistlearn.cli.progress import TrainingBar
+    from assistlearn.events import Event, EventLog
     from assistlearn.initiator.folder import RunFolder
-    from assistlearn.reach.created_from import Onward
 
 
 # The options of a command that takes settings of a run. They are made from the plan's settings.
 
 
-CHANGES = "With --from: settings that you want to change"
-"""The heading under which help shows the options of a command that changes settings."""
+OF_RUNS = {name: setting for name, setting in SETTINGS.items() if setting.runs}
 
 
 def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for every setting of a run in place of its parameter ``plan``, which gets the plan."""
-    return _takes_settings(command, "plan", lambda context, values: Plan(**_checked(values)))
+    options = {name: _option(name, setting) for name, setting in OF_RUNS.items()}
+    return _with_options(command, "plan", options, lambda context, values: Plan(**_checked(values)))
 
 
-def takes_changes(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options in place of its parameter ``changes``, which gets the settings that were given."""
+def takes_changes(panel: str, defaults: Mapping[str, str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command options in place of its parameter ``changes``, which gets the settings that were given.
+
+    Help shows them under the heading ``panel``, and ``defaults`` says what holds where a setting is not given.
+    """
+    options = {name: _option(name, SETTINGS[name], panel, default) for name, default in defaults.items()}
 
     def changes(context: typer.Context, values: dict[str, Any]) -> dict[str, Any]:
         return _checked({name: value for name, value in values.items() if is_given(context, name)})
 
-    return _takes_settings(command, "changes", changes)
+    return lambda command: _with_options(command, "changes", options, changes)
 
 
-def _takes_settings(
-    command: Callable[..., None], place: str, made: Callable[[Any, dict[str, Any]], object]
+def _with_options(
+    command: Callable[..., None],
+    place: str,
+    options: Mapping[str, inspect.Parameter],
+    made: Callable[[Any, dict[str, Any]], object],
 ) -> Callable[..., None]:
-    known = {name: setting for name, setting in SETTINGS.items() if setting.runs}
-    options = {name: _option(name, setting, changes=place == "changes") for name, setting in known.items()}
-
     def with_options(**given: Any) -> None:
         values = {name: given.pop(name) for name in options}
         command(**given, **{place: made(given.get("context"), values)})
@@ -98,26 +100,26 @@ def flag_of(name: str) -> str:
 
 def _checked(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values, once each is checked; errors name the option."""
-    plain = {name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items()}
-    for name, value in plain.items():
+    for name, value in values.items():
         complaint = SETTINGS[name].complaint_of_runs(value)
         if complaint is not None:
             raise SettingsError(f"{flag_of(name)} {value} {complaint}")
-    return plain
+    return values
 
 
-def _option(name: str, known: Setting, changes: bool = False) -> inspect.Parameter:
-    """Return the command's parameter for a setting. With ``changes``, help says that the default is as before."""
-    default, kind = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name)), _kind(name, known)
+def _option(name: str, known: Setting, panel: str = "", shown: str = "") -> inspect.Parameter:
+    default = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))
+    kind: Any = int if default is None else type(default)  # None: the method decides, and it is a number or a choice
+    if known.choices is not None:
+        kind = Literal[tuple(known.choices())]
     option = typer.Option(
         flag_of(name),
         metavar=known.metavar,
         help=_help(known),
-        rich_help_panel=CHANGES if changes else known.panel,
-        show_default="as before" if changes else known.goes_with_method or ("none" if default == "" else True),
+        rich_help_panel=panel or known.panel,
+        show_default=shown or known.goes_with_method or ("none" if default == "" else True),
         parser=_number_or(known) if known.off else None,
     )
-    default = default if known.choices is None or default is None else kind(default)
     annotation = cast(Any, Annotated)[kind | None if default is None else kind, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
@@ -142,11 +144,25 @@ def _number_or(known: Setting) -> Callable[[Any], float | None]:
     return number
 
 
-def _kind(name: str, known: Setting) -> Any:
-    if known.choices is not None:
-        return StrEnum(name, {re.sub(r"\W", "_", choice).upper(): choice for choice in known.choices()})
-    default = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))
-    return int if default is None else type(default)  # None: the method decides, and without choices it is a number
+# The options of every command that begins a run.
+
+
+of_run = partial(typer.Option, rich_help_panel=RUN)
+
+Out = Annotated[
+    Path | None, of_run("--out", "-o", metavar="FOLDER", help="The folder for the run.", show_default="runs/NAME")
+]
+Name = Annotated[str, of_run("--run", metavar="NAME", help="The run's name.", show_default="the task's, or the time")]
+Resume = Annotated[Path | None, of_run(metavar="FOLDER", help="Go on with the interrupted run in this folder.")]
+Timeout = Annotated[
+    float,
+    of_run(
+        min=1,
+        max=A_YEAR,
+        metavar="SECONDS",
+        help="How long to wait for an answer of an agent on this machine. A slow learner needs more.",
+    ),
+]
 
 
 # Train a run and report it, wherever its agents are.
@@ -161,23 +177,28 @@ def train_run(folder: RunFolder, quiet: bool, timeout: float, asks_first: bool =
     from assistlearn.reach.opening import train
 
     if folder.result() is None:
-        log = folder.log()
-        with (
-            kept_when_interrupted(folder, "run", lambda: counted(folder.n_turns, "turn")),
-            TrainingBar(folder.settings(), quiet) as bar,
-        ):
-            log.listen(bar.show)
-            for _ in train(folder, log, timeout, asks_first):
-                pass
+        bar = TrainingBar(folder.settings(), quiet)
+        follow(
+            folder, bar, lambda log: train(folder, log, timeout, asks_first), lambda: counted(folder.n_turns, "turn")
+        )
 
 
-@contextmanager
-def kept_when_interrupted(folder: RunFolder, noun: str, done: Callable[[], str]) -> Iterator[None]:
-    """Turn Ctrl-C into an error that says how much is ``done`` and how to go on."""
+def follow(
+    folder: RunFolder,
+    bar: TrainingBar,
+    events: Callable[[EventLog], Iterator[Event]],
+    done: Callable[[], str],
+    noun: str = "run",
+) -> None:
+    """Show the events until they end. Ctrl-C becomes an error that says how much is ``done`` and how to go on."""
     from assistlearn.reach.opening import resuming
 
+    log = folder.log()
     try:
-        yield
+        with bar:
+            log.listen(bar.show)
+            for _ in events(log):
+                pass
     except KeyboardInterrupt:
         interrupted = InterruptedRunError(f"Interrupted after {done()}. The {noun} is kept in {folder.path}.")
         interrupted.add_note(f"Go on with it: {resuming(folder)}")
@@ -254,26 +275,6 @@ def withdrawn(folder: RunFolder, as_json: bool) -> None:
 # ``assistlearn simulate``: a run in which every agent is a process on this machine.
 
 
-of_run = partial(typer.Option, rich_help_panel=RUN)
-
-Out = Annotated[
-    Path | None, of_run("--out", "-o", metavar="FOLDER", help="The folder for the run.", show_default="runs/NAME")
-]
-Resume = Annotated[Path | None, of_run(metavar="FOLDER", help="Go on with the interrupted run in this folder.")]
-Timeout = Annotated[
-    float,
-    of_run(
-        min=1,
-        max=A_YEAR,
-        metavar="SECONDS",
-        help="How long to wait for an answer of an agent on this machine. A slow learner needs more.",
-    ),
-]
-
-OF_THE_PROGRAM = {"resume", "timeout", "json"}
-"""Options that do not belong to a run's settings, so that they may be given when it is resumed."""
-
-
 @takes_plan
 def simulate(
     context: typer.Context,
@@ -282,9 +283,7 @@ def simulate(
         typer.Argument(metavar="FILE", help="Two or more agent files. One of them, the initiator's, names a label."),
     ] = None,
     out: Out = None,
-    run: Annotated[
-        str, of_run(metavar="NAME", help="The run's name.", show_default="run-, the time and four characters")
-    ] = "",
+    run: Name = "",
     resume: Resume = None,
     timeout: Timeout = TIMEOUT,
     *,
@@ -297,28 +296,23 @@ def simulate(
     """
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.reach.opening import check_command
-
-    if resume is not None:
-        refuse_given(context, OF_THE_PROGRAM, "run")
-        folder = RunFolder(resume)
-        check_command(folder, "simulate")
-    else:
-        name = run or new_name("run")
-        folder = _new_run(files or [], name, out, plan)
-    train_run(folder, quiet=json, timeout=timeout)
-    report_run(folder, json)
-
-
-def _new_run(files: list[Path], name: str, out: Path | None, plan: Plan) -> RunFolder:
     from assistlearn.reach.processes.reach_processes import create_run
 
-    if len(files) < 2:
+    if resume is not None:
+        refuse_given(context, {"resume", "timeout", "json"}, "run")
+        folder = RunFolder(resume)
+        check_command(folder, "simulate")
+    elif files is None or len(files) < 2:
         named = f"only {files[0]} is named" if files else "none is named"
         raise SettingsError(
             f"A run needs the files of at least two agents; {named}. (To go on with a run: --resume FOLDER. "
             "For files to start from: assistlearn init demo --example)"
         )
-    return create_run(out or Path("runs") / name, name, files, plan)
+    else:
+        name = run or new_name("run")
+        folder = create_run(out or Path("runs") / name, name, files, plan)
+    train_run(folder, quiet=json, timeout=timeout)
+    report_run(folder, json)
 
 
 # ``assistlearn train``: a run with other organisations, or one that goes on from an earlier run.
@@ -326,69 +320,65 @@ def _new_run(files: list[Path], name: str, out: Path | None, plan: Plan) -> RunF
 
 _from = partial(typer.Option, rich_help_panel="Going on from an earlier run")
 
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="FILE",
-        help="The task file. With --from, for a run on this machine: the agent files of new helpers, if any.",
-    ),
-]
-Run = Annotated[str | None, of_run(metavar="NAME", help="The run's name.", show_default="the task's, or the time")]
-From = Annotated[
-    Path | None,
-    _from(
-        "--from",
-        metavar="RUN",
-        help="Start from this finished run, with today's rows and helpers. What the agents have learned is kept "
-        "where it still helps.",
-    ),
-]
-Without = Annotated[
-    list[str] | None, _from(metavar="HELPER", help="A helper that no longer takes part. May be given several times.")
-]
-RequireKept = Annotated[
-    bool,
-    _from(
-        "--require-kept",
-        metavar="",
-        help="Stop if an agent no longer has its models. Without this option, that agent trains anew.",
-    ),
-]
-KeptOnly = Annotated[
-    bool,
-    _from(
-        "--kept-only",
-        metavar="",
-        help="Add no new rounds. Only new helpers train, and nothing is sent about people whose data have not changed.",
-    ),
-]
-Wait = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        max=LONGEST_WAIT,
-        metavar="MINUTES",
-        help="How long to ask helpers' owners again and again for their consent.",
-    ),
-]
-Withdraw = Annotated[
-    bool, typer.Option("--withdraw", metavar="", help="Take back the request for consent. Nothing is trained.")
-]
+OF_FROM = {*OF_RUNS, "without", "require_kept", "kept_only"}
+"""Options for runs that go on from an earlier one."""
 
 
-@takes_changes
+@takes_changes("With --from: settings that you want to change", dict.fromkeys(OF_RUNS, "as before"))
 def train(
     context: typer.Context,
-    files: Files = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="The task file. With --from, for a run on this machine: the agent files of new helpers, if any.",
+        ),
+    ] = None,
     out: Out = None,
-    run: Run = None,
+    run: Name = "",
     resume: Resume = None,
-    wait: Wait = None,
-    withdraw: Withdraw = False,
-    earlier: From = None,
-    without: Without = None,
-    require_kept: RequireKept = False,
-    kept_only: KeptOnly = False,
+    wait: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=LONGEST_WAIT,
+            metavar="MINUTES",
+            help="How long to ask helpers' owners again and again for their consent.",
+        ),
+    ] = None,
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", metavar="", help="Take back the request for consent. Nothing is trained.")
+    ] = False,
+    earlier: Annotated[
+        Path | None,
+        _from(
+            "--from",
+            metavar="RUN",
+            help="Start from this finished run, with today's rows and helpers. What the agents have learned is kept "
+            "where it still helps.",
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        _from(metavar="HELPER", help="A helper that no longer takes part. May be given several times."),
+    ] = None,
+    require_kept: Annotated[
+        bool,
+        _from(
+            "--require-kept",
+            metavar="",
+            help="Stop if an agent no longer has its models. Without this option, that agent trains anew.",
+        ),
+    ] = False,
+    kept_only: Annotated[
+        bool,
+        _from(
+            "--kept-only",
+            metavar="",
+            help="Add no new rounds. Only new helpers train, and nothing is sent about people whose data have not "
+            "changed.",
+        ),
+    ] = False,
     *,
     changes: dict[str, Any],
     json: Json = False,
@@ -403,9 +393,12 @@ def train(
     from assistlearn.reach.created_from import Onward, create_from
     from assistlearn.reach.opening import check_command
 
-    onward = Onward(files or [], without or [], changes, require_kept, kept_only)
-    if earlier is None:
-        _refuse_changes(onward)
+    early = [name for name in context.params if earlier is None and name in OF_FROM and is_given(context, name)]
+    if early:
+        raise SettingsError(
+            f"{flag_of(early[0])} can only be given with --from RUN. The settings of a new run are in its task file. A "
+            "resumed run keeps its settings."
+        )
     if withdraw and (resume is not None or wait is not None):
         raise SettingsError("--withdraw needs a task file, and cannot be given with --resume or --wait.")
     if (bool(files) or earlier is not None) == (resume is not None):
@@ -414,12 +407,12 @@ def train(
         )
     make: Callable[[], RunFolder]
     if resume is not None:
-        if out is not None or run is not None:
-            raise SettingsError("--out and --run cannot be given with --resume: the run keeps its folder and its name.")
+        refuse_given(context, {"resume", "wait", "json"}, "run")
         check_command(RunFolder(resume), "train")
         make = partial(RunFolder, resume)
     elif earlier is not None:
         name = run or new_name("run")
+        onward = Onward(files or [], without or [], changes, require_kept, kept_only)
         make = partial(create_from, out or Path("runs") / name, name, RunFolder(earlier), onward)
     else:
         make = partial(new_run, files or [], run, out)
@@ -430,19 +423,7 @@ def train(
     report_run(train_awaiting(make, wait, TIMEOUT if here else math.inf, quiet=json), json)
 
 
-def _refuse_changes(onward: Onward) -> None:
-    """Raise ``SettingsError`` if an option was given that is only for a run that goes on from an earlier one."""
-    given = [*(flag_of(name) for name in onward.settings), *(["--without"] if onward.without else [])]
-    flags = {"--require-kept": onward.require_kept, "--kept-only": onward.kept_only}
-    given += [flag for flag, wanted in flags.items() if wanted]
-    if given:
-        raise SettingsError(
-            f"{given[0]} can only be given with --from RUN. The settings of a new run are in its task file. A resumed "
-            "run keeps its settings."
-        )
-
-
-def new_run(files: list[Path], run: str | None, out: Path | None) -> RunFolder:
+def new_run(files: list[Path], run: str, out: Path | None) -> RunFolder:
     from assistlearn.reach.flare.reach_flare import create_run
     from assistlearn.reach.flare.task_file import load_task
 

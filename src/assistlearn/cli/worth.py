@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,9 +22,10 @@ from assistlearn.cli.output import (
     say_table,
     table_of,
 )
-from assistlearn.cli.train import Timeout, kept_when_interrupted, of_run, refuse_given
+from assistlearn.cli.train import Name, Out, Resume, Timeout, follow, of_run, refuse_given, takes_changes
 from assistlearn.errors import SettingsError
-from assistlearn.evaluation.words import Terms, alone_in_words, counted, loss_for, size
+from assistlearn.evaluation.words import SampleLoss, Terms, alone_in_words, counted, loss_for, size
+from assistlearn.plan import RUN
 from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
@@ -37,82 +37,13 @@ if TYPE_CHECKING:
 _asked = partial(typer.Option, rich_help_panel="What is asked")
 
 
-class LossOption(StrEnum):
-    """The loss that a pilot compares, with help and alone."""
-
-    ZERO_ONE = "zero-one"
-    LOG = "log"
-
-
-class AlignOption(StrEnum):
-    """How ids are matched."""
-
-    HASH = "hash"
-    PSI = "psi"
-
-
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="FILE", help="Two or more agent files, for a pilot on this machine; or one task file, for a network."
-    ),
-]
-AtLeast = Annotated[
-    float, _asked(metavar="GAIN", help="The smallest gain that is worth it to you; 0.02 is 2 points of accuracy.")
-]
-Loss = Annotated[
-    LossOption | None,
-    _asked(
-        metavar="WHICH",
-        help="How answers are scored. zero-one: right or wrong. log: log loss, if you need probabilities; none counts "
-        "as less than 0.01.",
-        show_default="zero-one; or what suits the task's metric",
-    ),
-]
-Alpha = Annotated[float, _asked(metavar="CHANCE", help="The largest chance that any of the answers is wrong.")]
-EachHelper = Annotated[
-    bool, _asked("--each-helper", metavar="", help="Go on until there is also an answer for each helper by itself.")
-]
-Rounds = Annotated[int, of_run(min=1, metavar="NUMBER", help="The number of rounds of training.")]
-TrainShare = Annotated[
-    float,
-    of_run(
-        metavar="SHARE",
-        help="The share of the labelled samples to train on, 5,000 at most. The others are for the test.",
-    ),
-]
-Block = Annotated[int, of_run(min=1, metavar="NUMBER", help="How many samples are tested at a time.")]
-Seed = Annotated[
-    int | None, of_run(min=0, metavar="NUMBER", help="The seed of all randomness.", show_default="0, or the task's")
-]
-Align = Annotated[
-    AlignOption | None,
-    of_run(
-        metavar="WHICH",
-        help="How agents find the people that they share. hash: fast, for agents that trust each other with a shared "
-        "secret. psi: private set intersection; slower, for agents that do not.",
-        show_default="hash, or the task's",
-    ),
-]
-Purpose = Annotated[
-    str | None,
-    of_run(
-        metavar="WORDS",
-        help="What the pilot is for, in a few words. Every helper is told.",
-        show_default="the task's, or that it is a pilot",
-    ),
-]
-Out = Annotated[
-    Path | None, of_run("--out", "-o", metavar="FOLDER", help="The folder for the pilot.", show_default="runs/NAME")
-]
-Run = Annotated[
-    str, of_run(metavar="NAME", help="The pilot's name.", show_default="pilot-, the time and four characters")
-]
-Resume = Annotated[Path | None, of_run(metavar="FOLDER", help="Go on with the interrupted pilot in this folder.")]
-Plot = Annotated[
-    Path | None,
-    of_run(metavar="FILE", help="Draw how the answer became clear: a file that ends in .png, .svg or .pdf."),
-]
+DEFAULTS = {
+    "n_rounds": "1",
+    "seed": "0, or the task's",
+    "alignment": "hash, or the task's",
+    "purpose": "the task's, or that it is a pilot",
+}
+"""Settings of a plan that a pilot takes, and what holds where they are not given, in words."""
 
 
 # What a pilot has found, for people.
@@ -131,7 +62,7 @@ def show_pilot(folder: RunFolder) -> None:
 
     name, facts = f"Pilot [bold]{plain(folder.settings().run)}[/]", folder.worth()
     if facts is None:
-        say(f"{name} is not finished: {counted(folder.n_turns, 'turn')} taken, {_n_opened(folder):,} samples opened.")
+        say(f"{name} is not finished: {counted(folder.n_turns, 'turn')} taken, {_opened_so_far(folder)}.")
         say("Go on with it: " + plain(resuming(folder)))
         return
     say(f"{name} is finished.")
@@ -172,27 +103,52 @@ def _cells(gain: Gain) -> tuple[str, ...]:
     return (gain.answer, *numbers, f"{1 - gain.alpha:.2%}")
 
 
-OF_THE_PROGRAM = {"resume", "timeout", "json", "plot", "force"}
-"""Options that may be given when a pilot is resumed."""
-
-
+@takes_changes(RUN, DEFAULTS)
 def worth(
     context: typer.Context,
-    files: Files = None,
-    at_least: AtLeast = Terms.at_least,
-    loss: Loss = None,
-    alpha: Alpha = Terms.alpha,
-    each_helper: EachHelper = Terms.each_helper,
-    rounds: Rounds = 1,
-    train_share: TrainShare = Terms.train_size,
-    block: Block = Terms.block,
-    seed: Seed = None,
-    align: Align = None,
-    purpose: Purpose = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Two or more agent files, for a pilot on this machine; or one task file, for a network.",
+        ),
+    ] = None,
+    at_least: Annotated[
+        float, _asked(metavar="GAIN", help="The smallest gain that is worth it to you; 0.02 is 2 points of accuracy.")
+    ] = Terms.at_least,
+    loss: Annotated[
+        SampleLoss | None,
+        _asked(
+            metavar="WHICH",
+            help="How answers are scored. zero-one: right or wrong. log: log loss, if you need probabilities; none "
+            "counts as less than 0.01.",
+            show_default="zero-one; or what suits the task's metric",
+        ),
+    ] = None,
+    alpha: Annotated[
+        float, _asked(metavar="CHANCE", help="The largest chance that any of the answers is wrong.")
+    ] = Terms.alpha,
+    each_helper: Annotated[
+        bool,
+        _asked("--each-helper", metavar="", help="Go on until there is also an answer for each helper by itself."),
+    ] = Terms.each_helper,
+    train_share: Annotated[
+        float,
+        of_run(
+            metavar="SHARE",
+            help="The share of the labelled samples to train on, 5,000 at most. The others are for the test.",
+        ),
+    ] = Terms.train_size,
+    block: Annotated[int, of_run(min=1, metavar="NUMBER", help="How many samples are tested at a time.")] = Terms.block,
+    *,
+    changes: dict[str, Any],
     out: Out = None,
-    run: Run = "",
+    run: Name = "",
     resume: Resume = None,
-    plot: Plot = None,
+    plot: Annotated[
+        Path | None,
+        of_run(metavar="FILE", help="Draw how the answer became clear: a file that ends in .png, .svg or .pdf."),
+    ] = None,
     timeout: Timeout = TIMEOUT,
     force: Force = False,
     json: Json = False,
@@ -209,26 +165,24 @@ def worth(
     if plot is not None:
         check_picture(plot, force=force, quiet=json)
     if resume is not None:
-        refuse_given(context, OF_THE_PROGRAM, "pilot")
+        refuse_given(context, {"resume", "timeout", "json", "plot", "force"}, "pilot")
         folder = RunFolder(resume)
         check_command(folder, "worth")
     else:
         terms = partial(_terms, at_least, alpha, loss, block, train_share, each_helper)
-        given = {"seed": seed, "alignment": None if align is None else str(align), "purpose": purpose}
         name = run or new_name("pilot")
-        changed = {"n_rounds": rounds} | {key: value for key, value in given.items() if value is not None}
-        folder = _new_pilot(files or [], name, out or Path("runs") / name, terms, changed)
+        folder = _new_pilot(files or [], name, out or Path("runs") / name, terms, {"n_rounds": 1} | changes)
     _make(folder, quiet=json, timeout=timeout)
     report_pilot(folder, json, plot)
 
 
 def _terms(
-    at_least: float, alpha: float, loss: str | None, block: int, share: float, each_helper: bool, metric: str
+    at_least: float, alpha: float, loss: SampleLoss | None, block: int, share: float, each_helper: bool, metric: str
 ) -> Terms:
     """Return the question; where no loss is named, it is the one that suits the metric."""
     if not 0.0 < share < 1.0:
         raise SettingsError(f"--train-share {share:g} must lie between 0 and 1. Use 0.5, say.")
-    which: Any = loss_for(metric) if loss is None else str(loss)
+    which = loss or loss_for(metric)
     try:
         return Terms(at_least=at_least, alpha=alpha, loss=which, block=block, train_size=share, each_helper=each_helper)
     except SettingsError as error:
@@ -282,18 +236,13 @@ def _make(folder: RunFolder, quiet: bool, timeout: float) -> None:
     from assistlearn.reach.opening import pilot
 
     if folder.worth() is None:
-        log = folder.log()
-        with (
-            kept_when_interrupted(folder, "pilot", lambda: f"{_n_opened(folder):,} opened samples"),
-            WorthBar(folder.settings(), quiet) as bar,
-        ):
-            log.listen(bar.show)
-            for _ in pilot(folder, log, timeout):
-                pass
+        bar = WorthBar(folder.settings(), quiet)
+        done = partial(_opened_so_far, folder)
+        follow(folder, bar, lambda log: pilot(folder, log, timeout), done, "pilot")
 
 
-def _n_opened(folder: RunFolder) -> int:
-    return sum(block.shape[1] for block in folder.opened())
+def _opened_so_far(folder: RunFolder) -> str:
+    return f"{sum(block.shape[1] for block in folder.opened()):,} opened samples"
 
 
 def report_pilot(folder: RunFolder, as_json: bool, plot: Path | None = None) -> None:
