@@ -15,16 +15,20 @@ unexport PYTHONDONTWRITEBYTECODE  # every agent of a test is a process; each wou
 help: ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
+# Most files of the packages are never imported: those are compiled here that many processes will want at once
+SHARED := nvflare numpy polars scipy sklearn
+
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m compileall -q -j $(JOBS) $(addprefix $(VENV)/lib/python3*/site-packages/,$(SHARED))
 	touch $@
 
 setup: $(STAMP) ## Create .venv with the package and its development tools
 
-test: $(STAMP) ## Everything CI runs
-	$(MAKE) --jobs $(JOBS) --output-sync docs lint types layers
-	$(MAKE) unit
+test: $(STAMP) ## Everything CI runs; networks wait much, so that they run beside what computes
+	$(MAKE) --jobs 4 --output-sync $(NETWORKS) docs lint types layers
+	$(TESTS)
 
 # Programs write the pages of evidence and the figures of the paper, or tables in them
 PAGES = $(shell git ls-files '*.md' ':!docs/evidence' ':!src' ':!bench' ':!paper' ':!tests')  # programs write into the others
@@ -47,9 +51,11 @@ layers: $(STAMP) ## Which package may import which
 	$(BIN)/lint-imports
 
 unit: $(STAMP) ## Tests and doctests; then those with a real network, three networks at a time: they wait much
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "not network and not slow"
-	$(MAKE) --jobs 3 --output-sync network-reach network-results network-site network-failures network-attacks
+	$(TESTS)
+	$(MAKE) --jobs 3 --output-sync $(NETWORKS)
 
+TESTS = $(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "not network and not slow"
+NETWORKS := network-reach network-results network-site network-failures network-attacks
 NETWORK := $(BIN)/pytest -q -m "network and not slow"
 
 network-reach: $(STAMP)

@@ -10,6 +10,7 @@ import socket
 import ssl
 import tempfile
 import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistlearn.errors import NetworkError
+from assistlearn.reach.flare.provisioning import locked_key
 from assistlearn.reach.flare.provisioning.issuing import Issuer, key_bytes, kind_of, new_key
 from assistlearn.reach.flare.provisioning.kit import load_kit
 from assistlearn.reach.flare.provisioning.membership import read_membership
@@ -58,6 +60,14 @@ LIKE_OTHERS = [
 ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def cheap_passphrases() -> Iterator[None]:
+    """Let a guess of a passphrase cost little: here it is tried again and again by those who know it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(locked_key, "COST", 1 << 10)
+        yield
+
+
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory) -> Authority:
     return Authority(tmp_path_factory.mktemp("authority") / "a")
@@ -84,7 +94,6 @@ def member_bytes(authority, kits) -> bytes:
 
 @pytest.fixture(scope="module")
 def founded(tmp_path_factory) -> Path:
-    """The folder of an authority that nobody uses: founding one takes a second of computing."""
     return Authority(tmp_path_factory.mktemp("founded") / "c").folder
 
 
@@ -459,6 +468,10 @@ def test_a_certificate_that_is_revoked_meanwhile_is_not_found_any_more(fresh, tm
 # -- the authority --
 
 
+COST = 128 * locked_key.COST * locked_key.BLOCK
+"""The bytes that scrypt takes for a guess, as it is used: the tests have a cheaper one."""
+
+
 @attack(
     "local process", "reads the authority's folder", "the key is encrypted; a guess of the passphrase costs 128 MiB"
 )
@@ -470,6 +483,7 @@ def test_the_authoritys_key_does_not_open_without_its_passphrase(authority, tmp_
     said = assistlearn("network", "renew", authority.place, "lab", "--passphrase-file", tmp_path / "wrong", "--json")
     assert said.code == 2
     assert "The passphrase does not open" in said.json["message"]
+    assert COST == 128 * 2**20
 
 
 def test_an_authority_needs_a_long_passphrase_and_a_folder_of_its_own(authority, tmp_path):

@@ -13,11 +13,6 @@ from tests.papers_settings import PAPERS_OPTIONS
 IGNORE = 'id_case = "ignore"\n'
 
 
-@pytest.fixture
-def agents(tmp_path):
-    return write_agents(tmp_path)
-
-
 def change(agents, name, change_of):
     path = agents[0].parent / f"{name}.csv"
     change_of(pl.read_csv(path, infer_schema=False)).write_csv(path)
@@ -80,6 +75,7 @@ def test_of_rows_that_repeat_an_id_the_chosen_one_is_taken_whole(agents, which, 
     assert (after.fingerprint == before.fingerprint) == (which == "first")
 
 
+@pytest.mark.usefixtures("forked_agents")
 def test_a_run_that_ignores_case_is_the_run_of_ids_in_one_case_and_predicts_whoever_is_asked_for(agents, tmp_path):
     said = {}
     for way in ("plain", "mixed"):
@@ -90,7 +86,7 @@ def test_a_run_that_ignores_case_is_the_run_of_ids_in_one_case_and_predicts_whoe
             in_capitals(files, "clinic", every=3)
             ignore_case(files)
         run, asked = tmp_path / way / "run", tmp_path / way / "asked.csv"
-        assert assistlearn("simulate", *files, "--out", run, "--run", "r", *PAPERS_OPTIONS).code == 0
+        assert assistlearn("simulate", *files, "--out", run, "--run", "r", "--rounds", 3, *PAPERS_OPTIONS).code == 0
         ids = [each.upper() if way == "mixed" else each for each in NEW]
         pl.DataFrame({"patient": ids}).write_csv(asked)
         assert assistlearn("predict", run, "--ids", asked, "--out", tmp_path / way / "out.csv").code == 0
