@@ -32,7 +32,3 @@ def test_all_places_name_the_same_version():
     version = assistlearn.__version__
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## {version} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-
-def test_the_picture_of_the_readme_is_small():
-    assert (ROOT / "docs" / "_static" / "demo.png").stat().st_size < 150_000

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 import msgspec
-import pytest
 
 from assistlearn.events import Event
 from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
@@ -18,8 +17,7 @@ from bench.way_of_a_reward import follow
 from tests.documentation import pages
 
 ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
-PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (README, *pages())}
+PAGES = {page.stem: page.read_text(encoding="utf-8") for page in pages()}
 CODE = re.compile(r"`([\w.]+)`")
 
 
@@ -48,13 +46,6 @@ def test_every_text_in_a_message_is_on_the_page_about_privacy_with_who_is_told()
             for name in own:
                 assert told in said.pop(f"{kind.__name__}.{name}", "(the page does not name it)"), (kind, name)
     assert set(said) == {"run"}
-
-
-@pytest.mark.parametrize("page", ["README", "privacy", "trust-boundaries", "messages"])
-def test_no_page_says_that_the_purpose_stays_with_the_initiator(page):
-    sentences = re.split(r"[.|\n;]", PAGES[page])
-    claims = [s for s in sentences if "purpose" in s and re.search(r"\b(stays?|remains?|keeps?|never)\b", s)]
-    assert claims == []
 
 
 def test_the_page_on_messages_names_the_present_version():
@@ -101,13 +92,6 @@ def test_every_key_of_a_task_file_is_on_its_page_with_its_default():
         assert shown[key_of(name)].strip("`").strip('"') == ("none" if default is None else str(default)), name
     for example in re.findall(r"^```toml\n(.*?)^```$", PAGES["task-file"], flags=re.DOTALL | re.MULTILINE):
         from_toml(tomllib.loads(example), _TaskKeys, Places(Path("task.toml")))
-
-
-def test_a_word_of_the_glossary_has_one_meaning():
-    text = PAGES["glossary"].partition("\n## The paper's symbols\n")[0]
-    words = [word for cell, *_ in _rows(text) for word in cell.split(", ") if word != "word"]
-    assert len(words) == len(set(words))
-    assert not {"service", "household", "leader", "counter", "line"} & set(words)
 
 
 def test_the_page_on_the_paper_has_the_verdicts_of_its_reproduction():

@@ -72,11 +72,6 @@ def test_its_metadata_say_what_a_user_must_know(metadata):
     assert set(metadata.get_all("Provides-Extra")) == {*extras(), "dev"}
 
 
-def test_without_extras_it_asks_for_ten_packages(metadata):
-    needed = [line for line in metadata.get_all("Requires-Dist") if "extra ==" not in line]
-    assert len(needed) == 10
-
-
 def test_its_program_is_the_command_line(wheel, names):
     [name] = [each for each in names if each.endswith("entry_points.txt")]
     with zipfile.ZipFile(wheel) as file:

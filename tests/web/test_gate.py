@@ -77,12 +77,6 @@ def test_a_port_that_is_taken_is_named():
             listening(port_of(taken))
 
 
-def test_answers_go_out_at_once():
-    """Not when the client has confirmed an earlier part: asyncio sees to it where the socket says that it is TCP's."""
-    with listening() as made:
-        assert made.proto == socket.IPPROTO_TCP
-
-
 def test_what_is_not_installed_is_named_with_its_install_line(monkeypatch):
     found = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name: None if name == "uvicorn" else found(name))
