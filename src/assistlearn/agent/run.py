@@ -14,18 +14,17 @@ import numpy as np
 from assistlearn.agent.agent import MOST_MODELS, Agent, Answer, ChangesVotes, KeptModel, Task, Turn, aligned_rows
 from assistlearn.agent.loading import Holdings, check_columns
 from assistlearn.agent.privacy import Randomiser, RunPrivacy
-from assistlearn.agent.store import EarlierTurn, EarlierTurns, PastTurn, RunStore, check_with_ledger
+from assistlearn.agent.store import PastTurn, RunStore, check_with_ledger
 from assistlearn.alignment import Helper
 from assistlearn.alignment.ids import Rows
 from assistlearn.core import Reward, RunState, SoftReward, Verdict
 from assistlearn.core.ignorance import LARGEST, NEGLIGIBLE
 from assistlearn.core.people import Places, as_before, completed, places_before
 from assistlearn.errors import OutOfOrderError, ProtocolError
-from assistlearn.learners.model import MAX_RUN_SEED, MAX_SEED, TurnSeeds, packages_of, take_rows
+from assistlearn.learners.model import MAX_RUN_SEED, MAX_SEED, Model, TurnSeeds, take_rows
 from assistlearn.methods.method import ABSTAINS, HoldoutAnswer, Method, Standpoint, check_model_weight
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import (
-    PackedReward,
     loudness,
     pack_holdout,
     pack_reward,
@@ -166,19 +165,6 @@ The agent draws the seed of each of them, so without a limit one request could m
 Purpose: TypeAlias = Literal["train", "predict"]
 
 
-@dataclass(frozen=True)
-class OwnTurn:
-    number: int
-    round: int
-    reward: PackedReward
-    model_weight: float
-    fitted: bool = True
-
-    @property
-    def counts(self) -> bool:
-        return self.model_weight > NEGLIGIBLE
-
-
 class AgentRun:
     """A run at one agent: what its store has on disk, and what follows from that in memory.
 
@@ -212,7 +198,7 @@ class AgentRun:
         self.state: RunState | None = None
         self.known = 0
         self._round = 0
-        self._last: OwnTurn | None = None
+        self._last: tuple[m.TakeTurn, m.TurnTaken] | None = None  # its own last turn, with all that it said
         self._others = Standpoint()  # what is known of the others: do all hold all samples, and how are they rewarded
         self._features: Any = None
         self._seeds: TurnSeeds | None = None
@@ -326,7 +312,6 @@ class AgentRun:
             self.store.end(message.n_rounds, surplus)
             self.agent.models[:] = [model for model, kept in zip(self.agent.models, counts, strict=True) if kept]
             self.agent.end(message.n_rounds)
-            self._copied.remove()
             self.state = None
         return m.Ended(run=message.run, n_models=len(self.agent.models))
 
@@ -361,8 +346,7 @@ class AgentRun:
         model = None if kept is None else kept.model
         self.store.keep_turn(message.turn, request, encoded.content, model, self.agent.honest, all_samples, origin)
         self._replies[message.turn] = encoded
-        fitted = not isinstance(message, m.TakeAgain)
-        self._last = OwnTurn(message.turn, message.round, whole.reward, whole.model_weight, fitted)
+        self._last = message, whole
         if kept is not None:
             self._note_kept(message)
         return encoded
@@ -401,8 +385,7 @@ class AgentRun:
             whole = reply if past.whole is past.reply else decode(past.whole)
             assert isinstance(whole, m.TurnTaken)
             self._replay(request)
-            fitted = not isinstance(request, m.TakeAgain)
-            self._last = OwnTurn(past.number, request.round, whole.reward, reply.model_weight, fitted)
+            self._last = request, whole
             if past.honest:
                 self.agent.become_honest()
         if past.model is not None:
@@ -455,9 +438,9 @@ class AgentRun:
         task, _ = self._training()
         last, self._last = self._last, None
         for news in message.news:
-            if last is not None and last.fitted and news.turn == last.number:
-                reward = unpack_reward(last.reward, task.training_codes, task.n_classes)
-                self.agent.hear_own(reward, last.model_weight, news.model_weight, task.method)
+            if last is not None and news.turn == last[1].turn and not isinstance(last[0], m.TakeAgain):
+                reward = unpack_reward(last[1].reward, task.training_codes, task.n_classes)
+                self.agent.hear_own(reward, last[1].model_weight, news.model_weight, task.method)
         if not self._is_apart(message.round):
             self.known = message.turn
 
@@ -466,7 +449,7 @@ class AgentRun:
 
         ``known`` does not show this: a turn apart does not change it.
         """
-        last = None if self._last is None else self._last.number
+        last = None if self._last is None else self._last[1].turn
         return any(news.reward is None and news.turn != last and self._is_apart(news.round) for news in message.news)
 
     def _is_apart(self, round: int) -> bool:
@@ -480,15 +463,15 @@ class AgentRun:
             self._round = round
 
     def _check_order(self, message: m.TakeTurn) -> None:
-        most, own = min(LAST_TURN, self.known + AHEAD), self._last
+        most = min(LAST_TURN, self.known + AHEAD)
         if not self.known < message.turn <= most:
             raise OutOfOrderError(
                 f"Turn {message.turn} is not possible: this agent knows the run up to turn {self.known}, so the next "
                 f"is at most turn {most:,}. No run has more than {LAST_TURN:,} turns."
             )
-        if own is not None and message.round <= own.round:
+        if self._last is not None and message.round <= self._last[0].round:
             raise OutOfOrderError(
-                f"This agent has already had its turn in round {own.round}; its next turn cannot be in round "
+                f"This agent has already had its turn in round {self._last[0].round}; its next turn cannot be in round "
                 f"{message.round}."
             )
         if message.news and self._is_apart(message.round):
@@ -504,14 +487,20 @@ class AgentRun:
             raise OutOfOrderError(
                 f"Turn {message.turn} cannot be in round {message.round}; the run has reached round {max(round, 1)}."
             )
-        if own is not None and own.counts != any(news.turn == own.number for news in message.news):
-            said, kept = ("leave it out", "counts") if own.counts else ("name it", "does not count")
-            raise OutOfOrderError(f"The model of this agent's turn {own.number} {kept}, but the news {said}.")
+        if self._last is not None:
+            own, counts = self._last[1].turn, self._last[1].model_weight > NEGLIGIBLE
+            if counts != any(news.turn == own for news in message.news):
+                said, kept = ("leave it out", "counts") if counts else ("name it", "does not count")
+                raise OutOfOrderError(f"The model of this agent's turn {own} {kept}, but the news {said}.")
+
+    def _own(self, news: m.News) -> m.TurnTaken | None:
+        """Return what this agent said in the turn that news are about; None if the turn was not its last one."""
+        return self._last[1] if self._last is not None and self._last[1].turn == news.turn else None
 
     def _reward(self, news: m.News) -> Reward:
         """Return the reward that news are about. This agent knows its own: news of its last turn leave it out."""
         task, _ = self._training()
-        own = self._last if self._last is not None and self._last.number == news.turn else None
+        own = self._own(news)
         packed = news.reward if own is None else own.reward
         if packed is None:
             raise OutOfOrderError(f"Turn {news.turn} was another agent's, but the news of it have no reward.")
@@ -528,14 +517,14 @@ class AgentRun:
 
     def _check_weight(self, news: m.News, reward: Reward) -> None:
         task, state = self._training()
-        apart = self._is_apart(news.round)
+        apart, own = self._is_apart(news.round), self._own(news)
         least = 0.0 if apart else sys.float_info.min
         if not (news.model_weight >= least and loudness(reward, news.model_weight) <= LARGEST):
             raise ProtocolError(f"The model weight {news.model_weight} of turn {news.turn} is not a possible value.")
-        if not apart and self._last is not None and self._last.number == news.turn:
-            if news.model_weight != self._last.model_weight:
+        if own is not None and not apart:
+            if news.model_weight != own.model_weight:
                 raise ProtocolError(
-                    f"News of turn {news.turn}: this agent's model has weight {self._last.model_weight}, not "
+                    f"News of turn {news.turn}: this agent's model has weight {own.model_weight}, not "
                     f"{news.model_weight}."
                 )
             return
@@ -547,17 +536,15 @@ class AgentRun:
 
     # -- a turn of an earlier run taken again: its model answers for the people that are new
 
-    @property
-    def _copied(self) -> EarlierTurns:
-        return EarlierTurns(self.store, packages_of(self.own.estimator))
-
     def _known_before(self) -> KnownBefore:
         if self._earlier is None:
             task, _ = self._training()
-            recall = self._copied.recall()
-            if recall is None:
+            recalled = self.store.again.recalled()
+            if recalled is None:
                 raise OutOfOrderError("This run does not go on from an earlier run here.")
-            self._earlier = known_before(self._copied, task, recall)
+            recall = decode(recalled[0])
+            assert isinstance(recall, m.Recall)
+            self._earlier = known_before(self.store.again, task, recall)
         return self._earlier
 
     def told_rows(self, message: m.TakeTurn) -> Rows:
@@ -573,22 +560,27 @@ class AgentRun:
     def _answer_again(self, turn: Turn, number: int) -> Answer:
         task, state = self._training()
         self._known_before()  # raises where the run does not go on from another
-        if not self._copied.has(number):
+        if not self.store.again.has_turn(number):
             raise OutOfOrderError(f"Turn {number} of the earlier run cannot be taken again here.")
-        earlier = self._copied.turn(number)
+        earlier = self.store.again.past_turn(number)
+        reply = decode(earlier.reply)
+        assert isinstance(reply, m.TurnTaken)
+        assert earlier.model is not None
         if earlier.honest:
             self.agent.become_honest()
-        reward, holdout = self._reward_again(turn, earlier), self._holdout_answer_again(turn, earlier)
-        kept = KeptModel(turn.round, 0.0, earlier.model, earlier.origin)
-        return self.agent.take_again(state, task.method, kept, reward, holdout)
+        model = self.store.again.model(earlier.model)
+        reward, holdout = self._reward_again(turn, model, reply), self._holdout_answer_again(turn, model, reply)
+        return self.agent.take_again(
+            state, task.method, KeptModel(turn.round, 0.0, model, earlier.origin), reward, holdout
+        )
 
-    def _reward_again(self, turn: Turn, earlier: EarlierTurn) -> Reward:
+    def _reward_again(self, turn: Turn, model: Model, reply: m.TurnTaken) -> Reward:
         (task, _), known = self._training(), self._known_before()
-        before, _ = known.said(earlier.reply)
+        before, _ = known.said(reply)
         all_rows, codes = aligned_rows(task.rows, "")[~task.aside], known.now.codes
         rows = all_rows[known.fresh]
         held = rows >= 0
-        said = earlier.model.answer(take_rows(self.features(), rows[held]))
+        said = model.answer(take_rows(self.features(), rows[held]))
         fresh: Any = task.method.in_private().reward(said, codes[known.fresh][held], held, task.n_classes)
         if isinstance(fresh, SoftReward) and isinstance(before, SoftReward):
             fresh = as_before(fresh, before)  # new scores have the bits and the scale of the earlier ones
@@ -598,13 +590,13 @@ class AgentRun:
         told: Reward = _only_there(known.fresh, self._randomiser.reward(turn, whole, all_rows >= 0), whole)
         return told
 
-    def _holdout_answer_again(self, turn: Turn, earlier: EarlierTurn) -> HoldoutAnswer | None:
+    def _holdout_answer_again(self, turn: Turn, model: Model, reply: m.TurnTaken) -> HoldoutAnswer | None:
         (task, _), known = self._training(), self._known_before()
         if not task.aside.any():
             return None
-        _, before = known.said(earlier.reply)
+        _, before = known.said(reply)
         rows = aligned_rows(task.rows, "")[task.aside][known.fresh_holdout]
-        answers = earlier.model.answer(take_rows(self.features(), rows[rows >= 0]))
+        answers = model.answer(take_rows(self.features(), rows[rows >= 0]))
         whole = known.all_answers(task.method.holdout_answer(answers, rows >= 0, task.n_classes), before)
         if self._randomiser is None:
             return whole
@@ -612,9 +604,13 @@ class AgentRun:
         return told
 
 
-def known_before(copied: EarlierTurns, task: Task, recall: m.Recall) -> KnownBefore:
-    rows = copied.rows()
-    before = Task.of(copied.task(), rows, 0.0)
+def known_before(again: RunStore, task: Task, recall: m.Recall) -> KnownBefore:
+    begin, rows = again.task(), again.rows()
+    assert begin is not None
+    assert rows is not None
+    message = decode(begin)
+    assert isinstance(message, m.Begin)
+    before = Task.of(message, rows, 0.0)
     then = RunSamples(before.training_codes, before.aside, rows >= 0)
     now = RunSamples(task.training_codes, task.aside, aligned_rows(task.rows, "") >= 0)
     return KnownBefore.of(unpack_bits(recall.still, len(rows)), then, now, task.method, task.n_classes)

@@ -18,7 +18,7 @@ from assistlearn.agent.consent import Permission
 from assistlearn.agent.limits import keep_copies, ledger_tally
 from assistlearn.agent.loading import Holdings, moved_columns
 from assistlearn.agent.run import AgentRun, known_before
-from assistlearn.agent.store import EarlierTurns, RunStore, note_problem, sweep
+from assistlearn.agent.store import RunStore, note_problem, sweep
 from assistlearn.alignment import HashHelper, Helper, Minimum, PsiHelper, ids_asked
 from assistlearn.errors import (
     AlignmentError,
@@ -227,21 +227,19 @@ SAME = ("method", "n_classes", "loss", "score_bits", "epsilon")
 
 
 def _recall(run: AgentRun, message: m.Recall, request: bytes) -> Reply:
-    packages = packages_of(run.own.estimator)
-    copied = EarlierTurns(run.store, packages)
-    before = copied.answered(request)
+    before = run.store.again.recalled()
+    if before is not None and before[0] == request:
+        return Encoded(decode(before[1]), before[1])
     if before is not None:
-        return Encoded(decode(before), before)
-    if copied.recall() is not None:
         raise OutOfOrderError(f"Run {message.run!r} already goes on from another run here, or with other turns.")
     task = run.loaded().task
     if task is None or run.n_turns:
         raise OutOfOrderError(f"Run {message.run!r} has not begun here, or its first turn has already been taken.")
-    earlier = RunStore.at(run.own.home, message.earlier, packages)
+    earlier = RunStore.at(run.own.home, message.earlier, packages_of(run.own.estimator))
     try:
         _check_earlier(run, earlier)
-        copied.copy(earlier, message.turns)
-        known_before(copied, task, message)
+        run.store.again.copy(earlier, message.turns)
+        known_before(run.store.again, task, message)
     except (CannotGoOnError, ProtocolError) as error:
         return m.Recalled(run=message.run, turns=[], why=str(error), table_changed=True)
     except AssistLearnError as error:  # the message may name files: only the owner may read it
@@ -250,7 +248,7 @@ def _recall(run: AgentRun, message: m.Recall, request: bytes) -> Reply:
         return m.Recalled(run=message.run, turns=[], why=why + "in problems.log", table_changed=True)
     changed = earlier.fingerprint() != run.own.fingerprint
     reply = Encoded.of(m.Recalled(run=message.run, turns=list(message.turns), why="", table_changed=changed))
-    copied.close(request, reply.content)
+    run.store.again.keep_recall(request, reply.content)
     run.unload()
     return reply
 
@@ -479,16 +477,19 @@ class AgentService:
             problem = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {shown(str(error))}")
             self._record("received", asker or "unknown", "", "unreadable", request)
             return self._say(asker or "unknown", "", problem)
-        peer = asker or self._initiator(message) or "unknown"
-        reply: Message | Encoded | None = self._receive(message, request, asker, peer)
+        initiator = self._initiator(message)
+        peer = asker or initiator or "unknown"
+        reply: Message | Encoded | None = self._receive(message, request, asker, initiator)
         if reply is None:
             reply = self._tried(message, self._perform, message, request, asker)
         return self._say(peer, _name(message), reply)
 
-    def _receive(self, message: Message, request: bytes, asker: str | None, peer: str) -> m.Problem | None:
-        type_, run = type_of(message), _name(message)
+    def _receive(
+        self, message: Message, request: bytes, asker: str | None, initiator: str | None
+    ) -> m.Problem | None:
+        type_, run, peer = type_of(message), _name(message), asker or initiator or "unknown"
         later = m.is_for_prediction(message)  # it changes nothing here, and the answer is recorded before it is sent
-        demand = self._tried(message, self._admit, message, asker)
+        demand = self._tried(message, self._admit, message, asker, initiator)
         if demand is None or isinstance(demand, m.Problem):
             self._record("received", peer, run, type_, request, lasting=not later)
             return demand
@@ -527,8 +528,11 @@ class AgentService:
             kind = _kind(error)
             return self._failed(message, error) if kind == "failed" else self._problem(message, kind, error)
 
-    def _admit(self, message: Message, asker: str | None) -> Demand | m.Problem | None:
-        self._check_asker(message, asker)
+    def _admit(self, message: Message, asker: str | None, initiator: str | None) -> Demand | m.Problem | None:
+        if asker is not None and initiator not in (None, asker):
+            raise RefusedError(
+                f"Agent {self._own.name!r}: run {message.run!r} belongs to {initiator!r}; {asker!r} has no part in it."
+            )
         run = self.run(message.run)
         if isinstance(message, m.Propose):
             return None
@@ -571,13 +575,6 @@ class AgentService:
             return str(RunStore.at(self._own.home, message.run).opened()["initiator"])
         except AssistLearnError:  # the name of the run is not valid, or nobody has opened it: the reply will say so
             return None
-
-    def _check_asker(self, message: Message, asker: str | None) -> None:
-        initiator = self._initiator(message)
-        if asker is not None and initiator not in (None, asker):
-            raise RefusedError(
-                f"Agent {self._own.name!r}: run {message.run!r} belongs to {initiator!r}; {asker!r} has no part in it."
-            )
 
     def _record(
         self,

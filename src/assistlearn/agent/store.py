@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,17 +13,14 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn import storage
-from assistlearn.alignment.ids import Rows
 from assistlearn.errors import AlignmentError, AssistLearnError, LedgerError, ProtocolError, RunError
 from assistlearn.learners.model import Model, dump_model, load_model
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger import Entry, entries_of
-from assistlearn.protocol.messages import type_of
+from assistlearn.protocol.codec import type_of
 from assistlearn.storage import REMEDY, FileDigests, appending, digest_of, remove_tree
 
 # The folder of a run:
@@ -39,7 +37,10 @@ from assistlearn.storage import REMEDY, FileDigests, appending, digest_of, remov
 #         origin.txt        only if the turn is taken again from an earlier run: the run that the model was fitted in
 #         whole.msg         only then, too: the answer about all samples; only the new part of it was sent
 #         reply.msg         what it answered; written last: the turn is done when this file is there
-#     again/                while the run goes on from an earlier one and trains: turns of that run (see below)
+#     again/                while the run goes on from an earlier one and trains: a copy of what it needs of that run,
+#                           which may then be forgotten; as above, but without requests, and with whole replies
+#         recall.msg        what was asked for
+#         answer.msg        what was answered to that; written last
 #     ended.json            how many rounds the result is made of, which turns there were, and whose models do not count
 #     mark.txt              a random text that differs from that of any other run with the same name; for [privacy]
 #     digests.txt           the digest of each file, to notice one that has changed
@@ -49,6 +50,8 @@ from assistlearn.storage import REMEDY, FileDigests, appending, digest_of, remov
 
 logger = logging.getLogger("assistlearn.agent")
 
+_NAME = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,80}")
+
 _FORGOTTEN = ".forgotten"
 """The end of the name of a folder that is being removed. That name begins with a dot, as no run's name does."""
 
@@ -57,8 +60,8 @@ _FORGOTTEN = ".forgotten"
 class PastTurn:
     """A turn that is done: what was asked and answered, and where the model is stored.
 
-    If the turn was taken again, ``origin`` is the run in which its model was fitted. ``whole`` is the answer about all
-    samples, also those about which nothing was sent.
+    ``honest``: the agent's rewards had become honest by then. If the turn was taken again, ``origin`` is the run in
+    which its model was fitted. ``whole`` is the answer about all samples, also those about which nothing was sent.
     """
 
     number: int
@@ -116,8 +119,7 @@ class RunStore:
         self._files.write({self._path("columns.json"): storage.json_bytes(columns)})
 
     def columns(self) -> Mapping[str, Any] | None:
-        path = self._path("columns.json")
-        columns: Mapping[str, Any] | None = storage.json_of(self._files.read(path), path) if self._has(path) else None
+        columns: Mapping[str, Any] | None = self._json("columns.json")
         return columns
 
     def schema(self) -> Mapping[str, Any] | None:
@@ -192,11 +194,15 @@ class RunStore:
         for path in [honest] if may_lack_model else [honest, model]:
             if self._files.noted(path) and not path.exists():
                 raise RunError(f"{path} is missing. {REMEDY}")
-        request, reply = self._files.read(folder / "request.msg"), self._files.read(folder / "reply.msg")
-        origin, whole = "", reply
-        if (folder / "origin.txt").exists() or self._files.noted(folder / "origin.txt"):
-            origin, whole = self._files.read(folder / "origin.txt").decode(), self._files.read(folder / "whole.msg")
-        return PastTurn(number, request, reply, model if model.exists() else None, honest.exists(), whole, origin)
+        reply = self._files.read(folder / "reply.msg")
+        request = self._files.read(folder / "request.msg") if self.exists else b""  # a copy of a turn has none
+        origin, whole = self._noted(folder / "origin.txt"), self._noted(folder / "whole.msg")
+        kept = model if model.exists() else None
+        return PastTurn(number, request, reply, kept, honest.exists(), whole or reply, origin.decode())
+
+    def _noted(self, path: Path) -> bytes:
+        """Return what a file holds that not every turn has; nothing if this turn never had it."""
+        return self._files.read(path) if path.exists() or self._files.noted(path) else b""
 
     def model(self, path: Path) -> Model:
         """Return a stored model, after a check that its file is unchanged and holds only harmless types."""
@@ -208,14 +214,48 @@ class RunStore:
         except Exception as error:  # a damaged file can cause any error in the reader
             raise RunError(f"{path} cannot be read as a model ({type(error).__name__}: {error}). {REMEDY}") from error
 
-    def model_bytes(self, path: Path) -> bytes:
-        return self._files.read(path)
+    # -- a run that goes on from an earlier one keeps a copy of that one's turns
+
+    @property
+    def again(self) -> RunStore:
+        return RunStore(self.folder / "again", self._packages)
+
+    def copy(self, earlier: RunStore, turns: Sequence[int]) -> None:
+        """Copy the task, the rows and some turns of another run."""
+        past = {turn.number: turn for turn in earlier.past_turns()}
+        begin, rows = earlier.task(), earlier.rows()
+        if begin is None or rows is None:
+            raise RunError(f"Run {earlier.folder.name!r} has not begun here.")
+        files = {self._path("begin.msg"): begin, self._path("rows.npy"): storage.array_bytes(rows)}
+        for number in turns:
+            turn, folder = past.get(number), self._turn(number)
+            if turn is None or turn.model is None:
+                raise RunError(f"No model of turn {number} of run {earlier.folder.name!r} is kept here.")
+            files |= {folder / "model.skops": earlier._files.read(turn.model)}
+            files |= {folder / "origin.txt": (turn.origin or earlier.folder.name).encode()}
+            files |= {folder / "honest": b""} if turn.honest else {}
+            files[folder / "reply.msg"] = turn.whole
+        self._files.write(files)
+
+    def keep_recall(self, request: bytes, answer: bytes) -> None:
+        self._files.write({self._path("recall.msg"): request, self._path("answer.msg"): answer})
+
+    def recalled(self) -> tuple[bytes, bytes] | None:
+        """Return what was asked for when turns were copied, and what was answered; None where no copy is complete."""
+        asked, answered = self._path("recall.msg"), self._path("answer.msg")
+        return (self._files.read(asked), self._files.read(answered)) if answered.exists() else None
+
+    def past_turn(self, number: int) -> PastTurn:
+        return self._past_turn(number, may_lack_model=False)
+
+    # -- the end
 
     def end(self, n_rounds: int, surplus: list[int]) -> None:
         """Store the end of training, and only then remove the models of ``surplus`` turns, which do not count."""
         facts = {"n_rounds": n_rounds, "turns": self._done_turns(), "removed": sorted(surplus)}
         self._files.write({self._path("ended.json"): storage.json_bytes(facts)})
         self._remove_models(surplus)
+        remove_tree(self.again.folder)
 
     def _remove_models(self, numbers: Iterable[int]) -> None:
         for number in numbers:
@@ -226,10 +266,7 @@ class RunStore:
         return None if facts is None else int(facts["n_rounds"])
 
     def _ended(self) -> dict[str, Any] | None:
-        path = self._path("ended.json")
-        if not path.exists():
-            return None
-        facts: dict[str, Any] = storage.json_of(self._files.read(path), path)
+        facts: dict[str, Any] | None = self._json("ended.json")
         return facts
 
     def mark(self) -> str:
@@ -262,17 +299,20 @@ class RunStore:
         return next(path for name in names if not os.path.lexists(path := self.folder.with_name(name)))
 
     def _has(self, path: Path) -> bool:
-        """Whether a file is to be read: it is there, or the run has ended and the file is lost.
+        """Whether a file is to be read: it is there, or it is lost, and all was written once.
 
         Before the end, a file whose digest is kept may be missing because a crash came between the two.
         """
-        return path.exists() or (self._path("ended.json").exists() and self._files.noted(path))
+        whole = self._path("ended.json").exists() or self._path("answer.msg").exists()
+        return path.exists() or (whole and self._files.noted(path))
 
     def _table(self) -> dict[str, Any]:
-        path = self._path("table.json")
-        there = self._has(path) or self._path("rows.npy").exists()
-        table: dict[str, Any] = storage.json_of(self._files.read(path), path) if there else {}
-        return table
+        table: dict[str, Any] | None = self._json("table.json", needed=self._path("rows.npy").exists())
+        return table or {}
+
+    def _json(self, name: str, needed: bool = False) -> Any:
+        path = self._path(name)
+        return storage.json_of(self._files.read(path), path) if needed or self._has(path) else None
 
     def _path(self, name: str) -> Path:
         return self.folder / name
@@ -283,8 +323,7 @@ class RunStore:
 
 def run_folder(home: Path, run: str) -> Path:
     """Return the folder of a run; the run's name comes from outside and is checked."""
-    plain = all(c.isascii() and (c.isalnum() or c in "-_.") for c in run)
-    if not plain or not 1 <= len(run) <= 80 or run.startswith("."):
+    if not _NAME.fullmatch(run):
         raise ProtocolError(f"{run!r} is not the name of a run: use up to 80 letters, digits, '-', '_' and '.'.")
     return home / "runs" / run
 
@@ -375,94 +414,3 @@ def _digests(entries: Sequence[Entry], direction: str, kind: type[m.Message]) ->
 
 def _unknown(path: Path, ledger: Path) -> RunError:
     return RunError(f"{path} holds a message that is not in {ledger.name}: it was changed or damaged. {REMEDY}")
-
-
-# What an agent keeps of an earlier run while a run goes on from it: a copy, so that the earlier run may be forgotten.
-#
-#     again/recall.msg      what was asked for
-#     again/begin.msg       the task of the earlier run
-#     again/rows.npy        the agent's row of each sample of the earlier run, or -1
-#     again/000003/         one folder for each turn that can be taken again
-#         model.skops       its model
-#         reply.msg         the agent's answer in that turn, about all samples
-#         honest            empty; there if the agent's rewards had become honest
-#         origin.txt        the run that the model was fitted in
-#     again/answer.msg      what was answered to recall.msg; written last
-#     again/digests.txt     the digest of each file
-
-
-FOLDER = "again"
-
-
-@dataclass(frozen=True)
-class EarlierTurn:
-    """``origin`` is the run that the model was fitted in."""
-
-    model: Model
-    reply: m.TurnTaken
-    honest: bool
-    origin: str
-
-
-class EarlierTurns:
-    """The turns of an earlier run, in the store of the one that goes on from it."""
-
-    def __init__(self, store: RunStore, packages: tuple[str, ...] = ()) -> None:
-        self._folder = store.folder / FOLDER
-        self._packages = packages
-        self._files = FileDigests(self._folder)
-
-    def answered(self, request: bytes) -> bytes | None:
-        path = self._folder / "answer.msg"
-        if not path.exists() or self._files.read(self._folder / "recall.msg") != request:
-            return None
-        return self._files.read(path)
-
-    def copy(self, earlier: RunStore, turns: Sequence[int]) -> None:
-        past = {turn.number: turn for turn in earlier.past_turns()}
-        begin, rows = earlier.task(), earlier.rows()
-        if begin is None or rows is None:
-            raise RunError(f"Run {earlier.folder.name!r} has not begun here.")
-        files = {self._folder / "begin.msg": begin, self._folder / "rows.npy": storage.array_bytes(rows)}
-        for number in turns:
-            turn = past.get(number)
-            if turn is None or turn.model is None:
-                raise RunError(f"No model of turn {number} of run {earlier.folder.name!r} is kept here.")
-            folder = self._folder / f"{number:06d}"
-            files |= {folder / "model.skops": earlier.model_bytes(turn.model), folder / "reply.msg": turn.whole}
-            files |= {folder / "origin.txt": (turn.origin or earlier.folder.name).encode()}
-            files |= {folder / "honest": b""} if turn.honest else {}
-        self._files.write(files)
-
-    def close(self, request: bytes, answer: bytes) -> None:
-        self._files.write({self._folder / "recall.msg": request, self._folder / "answer.msg": answer})
-
-    def recall(self) -> m.Recall | None:
-        path = self._folder / "recall.msg"
-        message = decode(self._files.read(path)) if (self._folder / "answer.msg").exists() else None
-        assert message is None or isinstance(message, m.Recall)
-        return message
-
-    def task(self) -> m.Begin:
-        begin = decode(self._files.read(self._folder / "begin.msg"))
-        assert isinstance(begin, m.Begin)
-        return begin
-
-    def rows(self) -> Rows:
-        path = self._folder / "rows.npy"
-        return np.asarray(storage.array_of(self._files.read(path), path))
-
-    def has(self, number: int) -> bool:
-        return (self._folder / f"{number:06d}" / "reply.msg").exists()
-
-    def turn(self, number: int) -> EarlierTurn:
-        folder = self._folder / f"{number:06d}"
-        reply = decode(self._files.read(folder / "reply.msg"))
-        assert isinstance(reply, m.TurnTaken)
-        self._files.read(folder / "model.skops")
-        model = load_model(folder / "model.skops", self._packages)
-        origin = self._files.read(folder / "origin.txt").decode()
-        return EarlierTurn(model, reply, (folder / "honest").exists(), origin)
-
-    def remove(self) -> None:
-        remove_tree(self._folder)

@@ -149,8 +149,10 @@ def check_words(message: Message) -> None:
                 f"The {field} of {type_of(message)!r} {noun}: it has {len(text):,} characters; at most {longest:,} "
                 "are accepted."
             )
+        if text.isprintable() or field == "run":  # the name of a run has a check of its own
+            continue
         strange = next((letter for letter in text if not _seen(letter)), None)
-        if strange is not None and field != "run":  # the name of a run has a check of its own
+        if strange is not None:
             raise ProtocolError(
                 f"The {field} of {type_of(message)!r} contains {strange!a}, which is not readable text. Remove it."
             )
@@ -162,7 +164,9 @@ def shown(text: str, longest: int = LONGEST) -> str:
     >>> shown("Grüße\x1b[31m\n\u202e"), shown("abcdef", longest=3)
     ('Grüße\\x1b[31m\\n\\u202e', 'abc...')
     """
-    whole = "".join(letter if _seen(letter) else ascii(letter)[1:-1] for letter in text[:longest])
+    whole = text[:longest]
+    if not whole.isprintable():
+        whole = "".join(letter if _seen(letter) else ascii(letter)[1:-1] for letter in whole)
     return whole + "..." if len(text) > longest else whole
 
 

@@ -134,7 +134,6 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from assistlearn.core.ignorance import NEGLIGIBLE
-from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
 
 VERSION = 1
@@ -392,7 +391,7 @@ class ReleasedBits:
     sent: float
 
 
-def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[ReleasedBits]:
+def releases_in(reply: TurnTaken, n_classes: int) -> Iterator[ReleasedBits]:
     """Yield what the answer to a turn releases.
 
     That is nothing if its model does not count: what such a model says is not sent. It is nothing, too, if the turn is

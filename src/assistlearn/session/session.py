@@ -94,6 +94,7 @@ class Session:
         self._order = order_of(plan.order)
         self._order_rng = np.random.RandomState([plan.seed, 1])
         self._seeds = TurnSeeds(plan.seed)
+        self._keeps_rewards = plan.honest_reward == "out-of-fold"
         self._apart = plan.first_round(next(iter(states.values())).n_classes) == "apart"
 
     def run(self) -> Generator[Event, None, RunFinished]:
@@ -223,7 +224,7 @@ class Session:
 
     def _keep(self, made: Contribution, answer: Answer) -> None:
         """Remember a model; its reward only where it is honest, as it has an entry for every sample."""
-        reward = answer.reward if self.plan.honest_reward == "out-of-fold" else None
+        reward = answer.reward if self._keeps_rewards else None
         kept = Kept(made.round, made.agent, made.model_weight, reward, answer.holdout)
         self.kept.append(kept)
         if self.combining is not None:
