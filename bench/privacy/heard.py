@@ -13,7 +13,7 @@ from assistlearn.evaluation.attacks import said_of_classes
 from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_reward
-from assistlearn.protocol.messages import releases_in
+from assistlearn.protocol.codec import releases_in
 
 
 @dataclass(frozen=True)

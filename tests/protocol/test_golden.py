@@ -10,7 +10,7 @@ import pytest
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes, unpack_levels, unpack_numbers
-from assistlearn.protocol.messages import type_of
+from assistlearn.protocol.codec import type_of
 from tests.protocol.golden import make_golden as golden
 
 FILES = sorted((golden.HERE / f"v{m.VERSION}").glob("*.msg"))

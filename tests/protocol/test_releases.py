@@ -6,7 +6,7 @@ import pytest
 from assistlearn.core.state import quantise, quantise_vectors
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_holdout, pack_reward
-from assistlearn.protocol.messages import added_up, releases_in, votes
+from assistlearn.protocol.codec import added_up, releases_in, votes
 
 N = 400
 

@@ -23,6 +23,7 @@ from assistlearn.agent.file import Allowance
 from assistlearn.agent.store import RunStore, runs_at
 from assistlearn.errors import AssistLearnError, LedgerError, RefusedError, RunError, SitsOutError
 from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import type_of
 from assistlearn.protocol.ledger import (
     UNITS,
     Claim,
@@ -36,7 +37,6 @@ from assistlearn.protocol.ledger import (
     followed,
     has_entry,
 )
-from assistlearn.protocol.messages import type_of
 from assistlearn.storage import wait_for
 from assistlearn.types import Floats
 

@@ -31,9 +31,8 @@ from assistlearn.evaluation.attacks import (
 from assistlearn.learners.model import packages_of
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_reward
-from assistlearn.protocol.codec import decode
+from assistlearn.protocol.codec import ReleasedBits, added_up, decode, releases_in, type_of, votes
 from assistlearn.protocol.ledger import Entry, counted, entries_of, read
-from assistlearn.protocol.messages import ReleasedBits, added_up, releases_in, type_of, votes
 from assistlearn.types import Codes, Floats
 
 TELLING = (type_of(m.TurnTaken), type_of(m.Scores))

@@ -47,10 +47,12 @@ from assistlearn.protocol.codec import (
     check_words,
     decode,
     encode,
+    is_for_prediction,
     shown,
+    type_of,
 )
 from assistlearn.protocol.ledger import Claim, Direction, Ledger
-from assistlearn.protocol.messages import Message, type_of
+from assistlearn.protocol.messages import Message
 from assistlearn.storage import REMEDY
 
 # How an agent answers each kind of request: what it asks for, and the reply.
@@ -484,11 +486,9 @@ class AgentService:
             reply = self._tried(message, self._perform, message, request, asker)
         return self._say(peer, _name(message), reply)
 
-    def _receive(
-        self, message: Message, request: bytes, asker: str | None, initiator: str | None
-    ) -> m.Problem | None:
+    def _receive(self, message: Message, request: bytes, asker: str | None, initiator: str | None) -> m.Problem | None:
         type_, run, peer = type_of(message), _name(message), asker or initiator or "unknown"
-        later = m.is_for_prediction(message)  # it changes nothing here, and the answer is recorded before it is sent
+        later = is_for_prediction(message)  # it changes nothing here, and the answer is recorded before it is sent
         demand = self._tried(message, self._admit, message, asker, initiator)
         if demand is None or isinstance(demand, m.Problem):
             self._record("received", peer, run, type_, request, lasting=not later)

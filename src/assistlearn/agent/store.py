@@ -19,8 +19,8 @@ from assistlearn import storage
 from assistlearn.errors import AlignmentError, AssistLearnError, LedgerError, ProtocolError, RunError
 from assistlearn.learners.model import Model, dump_model, load_model
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.ledger import Entry, entries_of
 from assistlearn.protocol.codec import type_of
+from assistlearn.protocol.ledger import Entry, entries_of
 from assistlearn.storage import REMEDY, FileDigests, appending, digest_of, remove_tree
 
 # The folder of a run:

@@ -25,8 +25,7 @@ from assistlearn.evaluation.words import Terms
 from assistlearn.events import Answered, Asked, EventLog, Predicted, RunFinished, SamplesSettled, TurnFinished, read
 from assistlearn.plan import SETTINGS, Plan
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import decode
-from assistlearn.protocol.messages import ReleasedBits, added_up, releases_in, type_of, votes
+from assistlearn.protocol.codec import ReleasedBits, added_up, decode, releases_in, type_of, votes
 from assistlearn.release import __version__
 from assistlearn.storage import DIGESTS, REMEDY, FileDigests, appending, digest_of, remove_tree, take, taken_alone
 from assistlearn.types import Bools, Codes, Floats

@@ -40,9 +40,9 @@ from assistlearn.events import Answered, Asked, Event, EventLog, TurnFinished
 from assistlearn.initiator.folder import RunFolder, RunSettings
 from assistlearn.protocol import Encoded, Ledger, Transport, decode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import check_words, shown
+from assistlearn.protocol.codec import check_words, is_for_prediction, shown, type_of
 from assistlearn.protocol.ledger import Direction, Entry, entries_of
-from assistlearn.protocol.messages import Message, Problem, TurnTaken, type_of
+from assistlearn.protocol.messages import Message, Problem, TurnTaken
 from assistlearn.storage import private_folder
 from assistlearn.tables.labels import classes_in
 from assistlearn.tables.table import Table
@@ -239,7 +239,7 @@ class Connection:
             self._record("received", request.run, "unreadable", answer, seconds)
             words = shown(str(error))
             raise ProtocolError(f"The answer of agent {self.agent!r} cannot be read: {words}") from None
-        self._record("received", request.run, type_of(reply), answer, seconds, lasting=not m.is_for_prediction(request))
+        self._record("received", request.run, type_of(reply), answer, seconds, lasting=not is_for_prediction(request))
         if isinstance(reply, m.Problem):  # its words will be logged and printed
             return Encoded(msgspec.structs.replace(reply, text=shown(reply.text)), answer)
         check_words(reply)

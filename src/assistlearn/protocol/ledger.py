@@ -27,7 +27,7 @@ import msgspec
 from assistlearn import storage
 from assistlearn.errors import LedgerError
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.messages import type_of
+from assistlearn.protocol.codec import type_of
 from assistlearn.storage import appending, private_folder, replace, wait_for
 
 # What the owner has decided about requests for consent, as the ledger keeps it.

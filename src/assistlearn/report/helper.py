@@ -14,9 +14,8 @@ from assistlearn.agent.store import RunStore, ledger_of, run_folder
 from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.evaluation.words import counted, figure, listed, size
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import decode
+from assistlearn.protocol.codec import ReleasedBits, decode, type_of
 from assistlearn.protocol.ledger import Entry, entries_of, followed, read
-from assistlearn.protocol.messages import ReleasedBits, type_of
 from assistlearn.report import pictures as drawn
 from assistlearn.report.page import Frame, PageList, PagePicture, PageTable, Section, page
 from assistlearn.report.run import release_in_words

@@ -28,7 +28,7 @@ from assistlearn.evaluation.words import (
     unchecked_in_words,
 )
 from assistlearn.methods.label_private import spent_in_words
-from assistlearn.protocol.messages import ReleasedBits
+from assistlearn.protocol.codec import ReleasedBits
 from assistlearn.report import pictures as drawn
 from assistlearn.report.page import Card, Frame, PageList, PagePicture, PageTable, Section, page
 from assistlearn.report.story import IDLE, ONE_PROCESS, WORDS, RoundRow, Spent, Traffic, View

@@ -52,8 +52,8 @@ from assistlearn.events import (
 )
 from assistlearn.initiator.folder import RunFolder, RunSettings, log_is_whole, releases_of_run, somebody_works, terms_of
 from assistlearn.plan import SETTINGS, Plan
+from assistlearn.protocol.codec import ReleasedBits
 from assistlearn.protocol.ledger import Entry, entries_of, verify
-from assistlearn.protocol.messages import ReleasedBits
 
 # What a page shows about a run: plain figures and names, but nothing about a single sample.
 

@@ -56,8 +56,8 @@ from assistlearn.events import (
 )
 from assistlearn.initiator.folder import RunFolder, somebody_works
 from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import type_of
 from assistlearn.protocol.ledger import Entry, entry_on
-from assistlearn.protocol.messages import type_of
 from assistlearn.release import __version__
 from assistlearn.report.helper import helper_sections, helper_view
 from assistlearn.report.page import Frame, PagePicture, PageTable, Section, body, policy, style_sheet
