@@ -18,7 +18,7 @@ from assistlearn.core.ignorance import LOSSES
 from assistlearn.core.state import SoftState
 from assistlearn.core.votes import add_answers, confidences, probabilities
 from assistlearn.learners import HistTreeClassifier, Honesty, Learner, folds
-from assistlearn.learners.boosting import Boosted, Boosting, Private
+from assistlearn.learners.boosting import Boosting, Private, Several
 from assistlearn.learners.model import TurnSeeds
 from assistlearn.methods.hard import Ascii
 from assistlearn.methods.soft import Soft
@@ -55,7 +55,7 @@ def test_boosting_in_private_makes_the_models_of_a_session_with_no_other_agent(c
     session, _ = agent_after(5, None, TREE, codes=codes)
     private, _ = agent_after(1, Honesty(models=5), TREE, codes=codes)
     (kept,) = private.models
-    assert isinstance(kept.model.estimator, Boosted)
+    assert kept.model.estimator.kind == "boosted"
     assert list(kept.model.estimator.weights) == [alone.model_weight for alone in session.models]
     expected = np.zeros((N, codes.max() + 1))
     for one, said in session.answers(X, codes.max() + 1):
@@ -149,7 +149,7 @@ def test_the_number_of_models_is_the_one_with_the_most_gain_on_a_fold_that_they_
     learner = Learner(TREE, "a")
     learner.prepare(X[~aside], CODES[~aside], seed=5)
     steps = list(islice(Boosting.each(learner, turn.state.part(~aside), CODES[~aside], turn), 20))
-    said = [Boosted([s.model for s in steps[:n]], [s.weight for s in steps[:n]], 3) for n in range(1, 21)]
+    said = [Several("boosted", [s.model for s in steps[:n]], [s.weight for s in steps[:n]], 3) for n in range(1, 21)]
     unseen = turn.state.part(aside)
     gains = []
     for number, model in enumerate(said, 1):

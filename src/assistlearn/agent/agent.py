@@ -20,7 +20,7 @@ from assistlearn.core.people import Groups, at
 from assistlearn.core.votes import confidences, probabilities
 from assistlearn.errors import LearnerError, OutOfOrderError, ProtocolError, RefusedError, SettingsError, SitsOutError
 from assistlearn.learners import Honesty, Learner, Model, Panel
-from assistlearn.learners.boosting import Bagged, Boosted, Private, ResidualTrees, corrected
+from assistlearn.learners.boosting import Private, ResidualTrees, Several, corrected
 from assistlearn.learners.folds import deal
 from assistlearn.learners.model import take_rows
 from assistlearn.learners.noisy_labels import fit_to_noisy_labels
@@ -251,7 +251,7 @@ class Agent:
         return self._learner.honest and self._learner.boosts and self.own is not None and self.own.votes is not None
 
     def _correction(self, turn: Turn, state: SoftState, method: Method) -> tuple[Model, Said]:
-        """Fit beside the others' votes: see :class:`~assistlearn.learners.boosting.Correction`."""
+        """Fit beside the others' votes: see :func:`~assistlearn.learners.boosting.corrected`."""
         samples, n_classes = self._training(), state.n_classes
         assert self.own is not None
         assert self.own.votes is not None
@@ -273,10 +273,12 @@ class Agent:
         After a turn in which a single model was best on unseen samples, it makes one model per turn. It sees this from
         the kept models, so an agent that is started again does the same.
         """
-        chosen = self._learner.honest and any(
-            not kept.origin and not isinstance(kept.model.estimator, Boosted | Bagged | ResidualTrees)
-            for kept in self.models
-        )
+
+        def made_of_several(made: Any) -> bool:
+            return isinstance(made, ResidualTrees) or (isinstance(made, Several) and made.kind != "corrected")
+
+        own = [kept.model.estimator for kept in self.models if not kept.origin]
+        chosen = self._learner.honest and not all(map(made_of_several, own))
         return self._learner.boosts and not chosen
 
     def hear_own(self, reward: Reward, model_weight: float, step: float, method: Method) -> None:

@@ -22,23 +22,20 @@ from assistlearn.learners.model import loads_trusted
 from assistlearn.types import Floats
 
 
-@dataclass(frozen=True)
-class OwnColumns:
-    """Which of the initiator's columns are numbers: trees look at these beside the agents' scores."""
+def number_columns(table: Any) -> tuple[int, ...]:
+    """Return which of the initiator's columns hold numbers or truth values; none of a sparse matrix.
 
-    positions: tuple[int, ...]
+    Trees look at these beside the agents' scores.
+    """
+    return tuple(place for place, column in enumerate(_columns(table)) if _is_number(column))
 
-    @classmethod
-    def found_in(cls, table: Any) -> OwnColumns:
-        """Return the columns of a table that hold numbers or truth values; none of a sparse matrix."""
-        return cls(tuple(place for place, column in enumerate(_columns(table)) if _is_number(column)))
 
-    def numbers(self, table: Any) -> Floats:
-        out = np.empty((table.shape[0], len(self.positions)))
-        columns = (column for place, column in enumerate(_columns(table)) if place in self.positions)
-        for place, column in enumerate(columns):
-            out[:, place] = _as_floats(column)
-        return out
+def as_numbers(table: Any, positions: tuple[int, ...]) -> Floats:
+    out = np.empty((table.shape[0], len(positions)))
+    columns = (column for place, column in enumerate(_columns(table)) if place in positions)
+    for place, column in enumerate(columns):
+        out[:, place] = _as_floats(column)
+    return out
 
 
 def _columns(table: Any) -> Iterator[Any]:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _num_samples
 
 from assistlearn.agent.agent import Agent, TrainingSamples
 from assistlearn.combination import Combination
-from assistlearn.combination.combination import OwnColumns
+from assistlearn.combination.combination import as_numbers, number_columns
 from assistlearn.core import Contribution, RunState
 from assistlearn.core.labels import classes_and_codes, draw
 from assistlearn.core.people import Groups
@@ -292,7 +292,7 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         self.holdout_indices_: Positions | None = None
         self._by_round: list[Combination] = []
         self._votes_in_training: dict[str, Floats] = {}
-        self._own_columns = OwnColumns(())
+        self._own_columns: tuple[int, ...] = ()
         self.n_rounds_ = 0
         if len(self.classes_) == 1:
             self.stop_reason_ = StopReason.ONE_CLASS
@@ -397,8 +397,8 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         if self._label_only:
             return np.empty((_num_samples(X), 0))
         own = self._rows_of(next(iter(self.columns_)), X)
-        self._own_columns = OwnColumns.found_in(own)
-        return self._own_columns.numbers(own)
+        self._own_columns = number_columns(own)
+        return as_numbers(own, self._own_columns)
 
     def _samples_of(self, name: str, X: Any, made: SetUp) -> TrainingSamples:
         own = self._rows_of(name, X)

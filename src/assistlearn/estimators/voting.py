@@ -16,7 +16,7 @@ from skops import io
 
 from assistlearn.agent.agent import Agent, KeptModel
 from assistlearn.combination import Combination
-from assistlearn.combination.combination import OwnColumns
+from assistlearn.combination.combination import as_numbers
 from assistlearn.core import Contribution, votes
 from assistlearn.errors import SettingsError, UntrustedFileError
 from assistlearn.estimators.checks import (
@@ -46,7 +46,6 @@ OWN_TYPES = (
     "assistlearn.agent.agent.KeptModel",
     "assistlearn.combination.combination.Combination",
     "assistlearn.combination.linear.Linear",
-    "assistlearn.combination.combination.OwnColumns",
     "assistlearn.combination.trees.TreeCombination",
     "assistlearn.core.state.Contribution",
     "assistlearn.estimators.classifier.AssistedClassifier",
@@ -155,7 +154,7 @@ class Voting:
     combination_: Combination | None
     calibration_: ScoreCalibration | None
     _by_round: list[Combination]
-    _own_columns: OwnColumns
+    _own_columns: tuple[int, ...]
     _votes_in_training: dict[str, Floats]
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -465,7 +464,7 @@ class Voting:
         X = self._check_table(X, reset=False)
         if self._label_only:
             return np.empty((_num_samples(X), 0))
-        return self._own_columns.numbers(self._rows_of(initiator, X))
+        return as_numbers(self._rows_of(initiator, X), self._own_columns)
 
     def _present(self, X: Any) -> dict[str, Bools | None]:
         if self.missing_agent != "abstain":

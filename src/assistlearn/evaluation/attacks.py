@@ -106,29 +106,20 @@ LEAST_FOR_BOOSTING, MOST_FOR_FOREST = 150, 1_000
 LEAST_OF_A_KIND = 2
 
 
-@dataclass(frozen=True, eq=False)
-class Guess:
-    """How likely the answer is for each sample asked about, on any scale, and how good the guess seemed.
-
-    ``seemed`` is the area under the curve by cross-validation on the known samples; one half for a blind guess.
-    """
-
-    scores: Floats
-    seemed: float
-
-
-def better_guess(before: Guess | None, view: Floats, known: Any, answers: Bools, asked: Any, seed: int) -> Guess:
+def better_guess(
+    before: tuple[Floats, float], view: Floats, known: Any, answers: Bools, asked: Any, seed: int
+) -> tuple[Floats, float]:
     """Return the best guess from what the attacker has, or the guess before where that seems as good or better.
 
     ``view`` is what it has about each sample, ``known`` the samples whose ``answers`` it knows, and ``asked`` those
-    that it guesses.
+    that it guesses. A guess is how likely the answer is for each of these, on any scale, and how good it seems: the
+    area under the curve by cross-validation on the known samples, one half for a blind guess.
     """
-    best = before or Guess(np.zeros(len(asked)), 0.5)
     tried = [(_cross_validated(model, view[known], answers, seed), model) for model in _models(view, answers, seed)]
     seemed, model = max(tried, key=lambda one: one[0], default=(0.0, None))
-    if model is None or seemed <= best.seemed:
-        return best
-    return Guess(_likely(model.fit(view[known], answers), view[asked]), seemed)
+    if model is None or seemed <= before[1]:
+        return before
+    return _likely(model.fit(view[known], answers), view[asked]), seemed
 
 
 def auc(scores: Floats, positive: Bools) -> float:
@@ -292,12 +283,12 @@ def _repeat(
     asked: NDArray[np.intp],
 ) -> list[tuple[float, float]]:
     answers = target.positive[known]
-    without = better_guess(None, has, known, answers, asked, seed)
+    without = better_guess((np.zeros(len(asked)), 0.5), has, known, answers, asked, seed)
     guesses = [without]
     for transcript in transcripts:
         view = np.column_stack([has, transcript])
         guesses.append(without if not transcript.size else better_guess(without, view, known, answers, asked, seed))
-    return [(auc(guess.scores, target.positive[asked]), _rank(guess.scores, target, asked)) for guess in guesses]
+    return [(auc(scores, target.positive[asked]), _rank(scores, target, asked)) for scores, _ in guesses]
 
 
 def _rank(scores: Floats, target: Target, asked: NDArray[np.intp]) -> float:

@@ -95,69 +95,42 @@ def recalls(table: Floats) -> list[float | None]:
     return [float(r / w) if w > 0.0 else None for r, w in zip(right, whole, strict=True)]
 
 
-def _accuracy(answers: Answers) -> float:
+def _score(name: str, answers: Answers, said: NDArray[Any], truth: NDArray[Any] | None = None, **options: Any) -> float:
     from sklearn import metrics
 
-    return float(metrics.accuracy_score(answers.codes, answers.predicted, sample_weight=answers.weights))
+    truth = answers.codes if truth is None else truth
+    return float(getattr(metrics, name)(truth, said, sample_weight=answers.weights, **options))
+
+
+def _accuracy(answers: Answers) -> float:
+    return _score("accuracy_score", answers, answers.predicted)
 
 
 def _balanced_accuracy(answers: Answers) -> float:
     """Return the mean recall of the classes that occur. ``balanced_accuracy_score`` warns if others are predicted."""
-    from sklearn import metrics
-
-    return float(
-        metrics.recall_score(
-            answers.codes,
-            answers.predicted,
-            labels=answers.occurring,
-            average="macro",
-            sample_weight=answers.weights,
-            zero_division=0.0,
-        )
-    )
+    options: dict[str, Any] = {"labels": answers.occurring, "average": "macro", "zero_division": 0.0}
+    return _score("recall_score", answers, answers.predicted, **options)
 
 
 def _log_loss(answers: Answers) -> float:
-    from sklearn import metrics
-
-    known = np.arange(answers.n_classes)
-    return float(metrics.log_loss(answers.codes, answers.probabilities, labels=known, sample_weight=answers.weights))
+    return _score("log_loss", answers, answers.probabilities, labels=np.arange(answers.n_classes))
 
 
 def _brier(answers: Answers) -> float:
     """Return the mean squared error of the probabilities: of class 1 for two classes, summed over more."""
-    from sklearn import metrics
-
-    return float(
-        metrics.brier_score_loss(
-            answers.codes,
-            answers.probabilities,
-            labels=np.arange(answers.n_classes),
-            sample_weight=answers.weights,
-            scale_by_half=answers.n_classes == 2,
-        )
-    )
+    options: dict[str, Any] = {"labels": np.arange(answers.n_classes), "scale_by_half": answers.n_classes == 2}
+    return _score("brier_score_loss", answers, answers.probabilities, **options)
 
 
-def _roc_auc(answers: Answers) -> float:
-    from sklearn import metrics
-
-    return _each_against_the_rest(metrics.roc_auc_score, answers)
-
-
-def _average_precision(answers: Answers) -> float:
-    from sklearn import metrics
-
-    return _each_against_the_rest(metrics.average_precision_score, answers)
-
-
-def _each_against_the_rest(score: Callable[..., Any], answers: Answers) -> float:
+def _each_against_the_rest(score: str) -> Callable[[Answers], float]:
     """Return a score of class 1 for two classes, and the mean over the classes, each against the rest, for more."""
-    known = [1] if answers.n_classes == 2 else range(answers.n_classes)
-    figures = [
-        score(answers.codes == code, answers.probabilities[:, code], sample_weight=answers.weights) for code in known
-    ]
-    return float(np.mean(figures))
+
+    def mean(answers: Answers) -> float:
+        known = [1] if answers.n_classes == 2 else range(answers.n_classes)
+        said = answers.probabilities
+        return float(np.mean([_score(score, answers, said[:, code], answers.codes == code) for code in known]))
+
+    return mean
 
 
 _ALL = (
@@ -165,8 +138,14 @@ _ALL = (
     Metric("balanced_accuracy", "balanced accuracy", True, _balanced_accuracy),
     Metric("log_loss", "log loss", False, _log_loss, of_probabilities=True),
     Metric("brier", "Brier score", False, _brier, of_probabilities=True),
-    Metric("roc_auc", "ROC AUC", True, _roc_auc, needs_every_class=True),
-    Metric("average_precision", "average precision", True, _average_precision, needs_every_class=True),
+    Metric("roc_auc", "ROC AUC", True, _each_against_the_rest("roc_auc_score"), needs_every_class=True),
+    Metric(
+        "average_precision",
+        "average precision",
+        True,
+        _each_against_the_rest("average_precision_score"),
+        needs_every_class=True,
+    ),
 )
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,11 +47,6 @@ NOTHING = 1e-12
 """A mean of the values up to this counts as zero: no limit is searched for."""
 
 
-class MeanLimits(NamedTuple):
-    lower: float
-    upper: float
-
-
 class ConfidenceSequence:
     """Limits of a mean. With probability ``1 - alpha``, the mean is within them at all times.
 
@@ -59,7 +55,7 @@ class ConfidenceSequence:
     >>> sequence = ConfidenceSequence(alpha=0.05, low=-1.0, high=1.0)
     >>> for _ in range(3):
     ...     limits = sequence.hear(np.repeat([1.0, 0.0, -1.0], [8, 41, 1]))
-    ...     print(f"{sequence.n}: {limits.lower:+.3f} to {limits.upper:+.3f}")
+    ...     print(f"{sequence.n}: {limits[0]:+.3f} to {limits[1]:+.3f}")
     50: -0.049 to +0.350
     100: +0.016 to +0.284
     150: +0.041 to +0.256
@@ -87,10 +83,10 @@ class ConfidenceSequence:
         return self._range * mean_and_error(np.repeat(self._values, self._counts.astype(np.intp)))[1]
 
     @property
-    def limits(self) -> MeanLimits:
-        return MeanLimits(self._low + self._range * self._lower, self._low + self._range * self._upper)
+    def limits(self) -> tuple[float, float]:
+        return self._low + self._range * self._lower, self._low + self._range * self._upper
 
-    def hear(self, values: Floats) -> MeanLimits:
+    def hear(self, values: Floats) -> tuple[float, float]:
         """Add values, and return the new limits. They are valid whenever the caller decides to stop."""
         scaled = (np.asarray(values, dtype=np.float64) - self._low) / self._range
         if not np.all((scaled >= 0.0) & (scaled <= 1.0)):  # also refuses what is not a number
@@ -227,15 +223,6 @@ class Gain:
     alpha: float
     path: tuple[Look, ...] = field(repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"helpers": list(self.helpers), "path": [list(look) for look in self.path]}
-
-    @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> Gain:
-        """Return a gain from the values of ``to_dict``. Other values are ignored."""
-        own = {each.name: facts[each.name] for each in fields(cls)}
-        return cls(**own | {"helpers": tuple(own["helpers"]), "path": tuple(Look(*look) for look in own["path"])})
-
 
 @dataclass(frozen=True)
 class Worth:
@@ -276,21 +263,14 @@ class Worth:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        facts = {name: getattr(self, name) for name in ("n_training", "n_opened", "n_closed")}
-        facts |= {"loss_alone": self.loss_alone, "loss_assisted": self.loss_assisted}
-        each = {name: gain.to_dict() for name, gain in self.helpers.items()}
-        n_bytes = None if self.n_bytes is None else dict(self.n_bytes)
-        asked = asdict(self.terms)
-        facts |= {"each": each, "asked": asked, "n_bytes": n_bytes, "alone_by_labels": self.alone_by_labels}
-        return self.together.to_dict() | facts
+        """Return plain values, those of the gain of all helpers at the top."""
+        facts: dict[str, Any] = msgspec.to_builtins(self)
+        together, each, asked = (facts.pop(name) for name in ("together", "helpers", "terms"))
+        return {**together, "each": each, "asked": asked, **facts}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Worth:
-        each = {name: Gain.from_dict(gain) for name, gain in facts["each"].items()}
-        names = ("n_training", "n_opened", "n_closed", "loss_alone", "loss_assisted", "n_bytes")
-        counts = (facts[name] for name in names)
-        found = cls(Gain.from_dict(facts), each, Terms(**facts["asked"]), *counts)
-        return replace(found, alone_by_labels=facts["alone_by_labels"])
+        return msgspec.convert({**facts, "together": facts, "helpers": facts["each"], "terms": facts["asked"]}, cls)
 
 
 class Weighing:

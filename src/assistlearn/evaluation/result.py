@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from assistlearn.core.people import Groups
@@ -67,11 +68,12 @@ def compare(
     answered = winners(assisted.total), winners(alone.total)
     counted = None if weights is None else weights * (len(codes) / weights.sum())
     tables = [confusion(codes, each, n_classes, counted) for each in answered]
+    judge = partial(differences, codes, weights=weights, predicted=answered, seed=seed, groups=groups)
     return {
         "n_samples": len(codes),
         "assisted": _figures(assisted, lambda said: measure(codes, said, weights, answered[0])),
         "alone": _figures(alone, lambda said: measure(codes, said, weights, answered[1])),
-        "differences": _differences(codes, assisted, alone, weights, answered, seed, groups),
+        "differences": _differences(assisted, alone, judge),
         "confusion": tables[0].tolist(),
         "recalls": recalls(tables[0]),
         "recalls_alone": recalls(tables[1]),
@@ -94,31 +96,13 @@ def _figures(decided: Decided, judge: Callable[[Floats], dict[str, Any]]) -> dic
 
 
 def _differences(
-    codes: Codes,
-    assisted: Decided,
-    alone: Decided,
-    weights: Floats | None,
-    answered: tuple[Codes, Codes],
-    seed: int,
-    groups: Groups | None,
+    assisted: Decided, alone: Decided, judge: Callable[..., dict[str, Difference | None]]
 ) -> dict[str, Difference | None]:
-    found = differences(
-        codes, assisted.probabilities, alone.probabilities, weights, predicted=answered, seed=seed, groups=groups
-    )
+    found = judge(assisted.probabilities, alone.probabilities)
     if assisted.calibrated is None or alone.calibrated is None:
         return found
     of_probabilities = [name for name, metric in METRICS.items() if metric.of_probabilities]
-    calibrated = differences(
-        codes,
-        assisted.calibrated,
-        alone.calibrated,
-        weights,
-        predicted=answered,
-        seed=seed,
-        only=of_probabilities,
-        groups=groups,
-    )
-    return found | calibrated
+    return found | judge(assisted.calibrated, alone.calibrated, only=of_probabilities)
 
 
 # The command line, pages, JSON and notebooks show these records.
@@ -282,7 +266,7 @@ def _headline(leading: Compared, n_samples: int) -> Headline:
 
 def _between(report: Mapping[str, Any], name: str) -> Difference | None:
     found = report["differences"].get(name)
-    return None if found is None else Difference(found["value"], found["low"], found["high"])
+    return None if found is None else Difference(**found)
 
 
 def _share(name: str, share: Mapping[str, Any]) -> ShareRow:
@@ -298,7 +282,7 @@ def _share(name: str, share: Mapping[str, Any]) -> ShareRow:
 
 
 def _bins(found: Sequence[Mapping[str, Any]] | None) -> tuple[Reliability, ...]:
-    return tuple(Reliability(each["n_samples"], each["said"], each["right"]) for each in found or ())
+    return tuple(Reliability(**each) for each in found or ())
 
 
 def _confusion(report: Mapping[str, Any]) -> Confusion | None:

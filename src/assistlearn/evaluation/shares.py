@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from math import factorial
 
 import numpy as np
@@ -115,15 +115,12 @@ def shares_of_sum(
     [('lab', 0.5), ('noise', 0.0)]
     """
     counts = _weights(codes, weights)
-    found = _PerSample(len(scores), counts, groups)
     sums = SumsOfSets(own, list(scores.values()), np.asarray(codes), calibration)
-    if found.exact:
-        sums.add_all(found.loss, found.right, found.dropped_loss, found.dropped_right)
-    else:
-        for order in drawn_orders(len(scores), seed):
-            found.add_order(order, sums.on_the_way(order))
-        found.add_dropped([sums.of(members) for members in _all_and_without_each(len(scores))])
-    return found.shares(list(scores))
+    if len(scores) > MOST_EXACT:
+        return _by_drawn_orders([*scores], sums.on_the_way, sums.of, counts, seed, groups)
+    found = np.zeros((4, len(scores), len(codes)))
+    sums.add_all(*found)
+    return _gain_shares([*scores], found, counts, groups)
 
 
 def shares_of_decisions(
@@ -141,21 +138,30 @@ def shares_of_decisions(
     those of :func:`shares_of_sum`.
     """
     counts = _weights(codes, weights)
-    found = _PerSample(len(helpers), counts, groups)
 
     def of(members: Bools) -> tuple[Floats, Floats]:
         total, said = decide(frozenset(name for name, there in zip(helpers, members, strict=True) if there))
         of_truth = said[np.arange(len(codes)), codes]
         return -np.log(np.clip(of_truth, LEAST, 1.0)), (winners(total) == codes).astype(np.float64)
 
-    if found.exact:
-        for members, each in zip(every_set(len(helpers)), coefficients(len(helpers)).T, strict=True):
-            found.add_set(members, each, of(members))
-    else:
-        for order in drawn_orders(len(helpers), seed):
-            found.add_order(order, [of(members) for members in sets_on_the_way(order)])
-        found.add_dropped([of(members) for members in _all_and_without_each(len(helpers))])
-    return found.shares(helpers)
+    if len(helpers) > MOST_EXACT:
+        return _by_drawn_orders(
+            helpers, lambda order: [of(members) for members in sets_on_the_way(order)], of, counts, seed, groups
+        )
+    found = np.zeros((4, len(helpers), len(codes)))
+    loss, right, dropped_loss, dropped_right = found
+    for members, each in zip(every_set(len(helpers)), coefficients(len(helpers)).T, strict=True):
+        own_loss, own_right = of(members)
+        loss -= np.multiply.outer(each, own_loss)
+        right += np.multiply.outer(each, own_right)
+        missing = np.flatnonzero(~members)
+        if len(missing) == 0:
+            dropped_loss -= own_loss
+            dropped_right += own_right
+        if len(missing) == 1:
+            dropped_loss[missing[0]] += own_loss
+            dropped_right[missing[0]] -= own_right
+    return _gain_shares(helpers, found, counts, groups)
 
 
 def _weights(codes: Codes, weights: Floats | None) -> Floats:
@@ -169,90 +175,68 @@ def _weights(codes: Codes, weights: Floats | None) -> Floats:
     return counts
 
 
-def _all_and_without_each(n_helpers: int) -> Bools:
-    without: Bools = ~np.eye(n_helpers, dtype=bool)
-    return np.vstack([np.ones((1, n_helpers), dtype=bool), without])
-
-
-@dataclass
-class _PerSample:
-    """The shares of every sample, helpers x samples, while they are added up. A lower loss counts as positive."""
-
-    n_helpers: int
-    weights: Floats
-    groups: Groups | None
-    loss: Floats = field(init=False)
-    right: Floats = field(init=False)
-    dropped_loss: Floats = field(init=False)
-    dropped_right: Floats = field(init=False)
-    by_order: list[Floats] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        shape = (self.n_helpers, len(self.weights))
-        self.loss, self.right = np.zeros(shape), np.zeros(shape)
-        self.dropped_loss, self.dropped_right = np.zeros(shape), np.zeros(shape)
-
-    @property
-    def exact(self) -> bool:
-        return self.n_helpers <= MOST_EXACT
-
-    def add_set(self, members: Bools, each: Floats, values: tuple[Floats, Floats]) -> None:
-        loss, right = values
-        self.loss -= np.multiply.outer(each, loss)
-        self.right += np.multiply.outer(each, right)
-        missing = np.flatnonzero(~members)
-        if len(missing) == 0:
-            self.dropped_loss -= loss
-            self.dropped_right += right
-        if len(missing) == 1:
-            self.dropped_loss[missing[0]] += loss
-            self.dropped_right[missing[0]] -= right
-
-    def add_order(self, order: Codes, values: Sequence[tuple[Floats, Floats]]) -> None:
-        means = np.zeros((2, self.n_helpers))
-        whole = self.weights.sum()
+def _by_drawn_orders(
+    helpers: Sequence[str],
+    on_the_way: Callable[[NDArray[np.intp]], Sequence[tuple[Floats, Floats]]],
+    of: Callable[[Bools], tuple[Floats, Floats]],
+    weights: Floats,
+    seed: int,
+    groups: Groups | None,
+) -> GainShares:
+    """Return mean shares over orders of joining; ``on_the_way`` gives the values of the sets along an order."""
+    n_helpers, whole = len(helpers), weights.sum()
+    loss, right, dropped_loss, dropped_right = found = np.zeros((4, n_helpers, len(weights)))
+    means = []
+    for order in drawn_orders(n_helpers, seed):
+        values, mean = on_the_way(order), np.zeros((2, n_helpers))
         for helper, before, after in zip(order, values[:-1], values[1:], strict=True):
             lowered, raised = before[0] - after[0], after[1] - before[1]
-            self.loss[helper] += lowered
-            self.right[helper] += raised
-            means[:, helper] = self.weights @ lowered / whole, self.weights @ raised / whole
-        self.by_order.append(means)
+            loss[helper] += lowered
+            right[helper] += raised
+            mean[:, helper] = weights @ lowered / whole, weights @ raised / whole
+        means.append(mean)
+    found[:2] /= len(means)
+    all_loss, all_right = of(np.ones(n_helpers, dtype=bool))
+    for helper, members in enumerate(~np.eye(n_helpers, dtype=bool)):
+        own_loss, own_right = of(members)
+        dropped_loss[helper], dropped_right[helper] = own_loss - all_loss, all_right - own_right
+    # The error that comes from drawing orders: the spread over pairs of an order and its reverse.
+    pairs = np.array(means).reshape(-1, 2, 2, n_helpers).mean(axis=1)
+    return _gain_shares(helpers, found, weights, groups, means_and_errors(pairs)[1], len(means))
 
-    def add_dropped(self, values: Sequence[tuple[Floats, Floats]]) -> None:
-        """Set what is lost without each helper. The values are those of all helpers, then of each set without one."""
-        (loss, right), *without = values
-        for helper, (own_loss, own_right) in enumerate(without):
-            self.dropped_loss[helper] = own_loss - loss
-            self.dropped_right[helper] = right - own_right
 
-    def shares(self, helpers: Sequence[str]) -> GainShares:
-        n_orders = len(self.by_order)
-        loss, right = (table / n_orders if n_orders else table for table in (self.loss, self.right))
-        chance = self._errors_of_chance()
-        found = tuple(
-            GainShare(
-                name,
-                self._estimate(loss[j], chance[0][j]),
-                self._estimate(right[j], chance[1][j]),
-                self._estimate(self.dropped_loss[j]),
-                self._estimate(self.dropped_right[j]),
-            )
-            for j, name in enumerate(helpers)
-        )
-        n_samples = int((self.weights > 0.0).sum())
-        whole = self._estimate(loss.sum(axis=0)), self._estimate(right.sum(axis=0))
-        return GainShares(*whole, found, n_samples, n_orders or None)
+def _gain_shares(
+    helpers: Sequence[str],
+    found: Floats,
+    weights: Floats,
+    groups: Groups | None,
+    chance: Floats | None = None,
+    n_orders: int | None = None,
+) -> GainShares:
+    """Return shares and their errors, given those of every sample: loss, accuracy, and both if a helper is dropped.
 
-    def _estimate(self, each: Floats, more: float = 0.0) -> Estimate:
-        mean, error = mean_and_error(each, self.weights, self.groups)
+    ``found`` is 4 x helpers x samples; a lower loss counts as positive. ``chance`` has the errors of loss and accuracy
+    (2 x helpers) that come from drawing orders.
+    """
+
+    def estimate(each: Floats, more: float = 0.0) -> Estimate:
+        mean, error = mean_and_error(each, weights, groups)
         return Estimate(mean, float(np.hypot(error, more)))
 
-    def _errors_of_chance(self) -> Floats:
-        """Return the errors of loss and accuracy that come from drawing orders, by the spread over pairs of orders."""
-        if not self.by_order:
-            return np.zeros((2, self.n_helpers))
-        pairs = np.array(self.by_order).reshape(-1, 2, 2, self.n_helpers).mean(axis=1)
-        return means_and_errors(pairs)[1]
+    loss, right, dropped_loss, dropped_right = found
+    errors = np.zeros((2, len(helpers))) if chance is None else chance
+    shares = tuple(
+        GainShare(
+            name,
+            estimate(loss[j], errors[0][j]),
+            estimate(right[j], errors[1][j]),
+            estimate(dropped_loss[j]),
+            estimate(dropped_right[j]),
+        )
+        for j, name in enumerate(helpers)
+    )
+    whole = estimate(loss.sum(axis=0)), estimate(right.sum(axis=0))
+    return GainShares(*whole, shares, int((weights > 0.0).sum()), n_orders)
 
 
 # Shapley values. Every sample has its own value, so that the spread over samples gives the standard error of the mean.
@@ -514,10 +498,7 @@ def mean_shares(runs: Iterable[GainShares]) -> GainShares:
 def _share(parts: Sequence[GainShare]) -> GainShare:
     return GainShare(
         parts[0].helper,
-        _mean([part.loss for part in parts]),
-        _mean([part.accuracy for part in parts]),
-        _mean([part.loss_if_dropped for part in parts]),
-        _mean([part.accuracy_if_dropped for part in parts]),
+        *(_mean([getattr(part, each.name) for part in parts]) for each in fields(GainShare)[1:]),
     )
 
 

@@ -218,7 +218,7 @@ class Terms:
     alpha: float = 0.05
     loss: SampleLoss = "zero-one"
     block: int = 50
-    train_size: float = 0.5
+    train_size: float | int = 0.5
     each_helper: bool = False
 
     def __post_init__(self) -> None:

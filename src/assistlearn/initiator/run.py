@@ -26,7 +26,7 @@ from assistlearn.agent.loading import Holdings
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids, normalise
 from assistlearn.alignment.ids import CodedIds, Rows, digests
-from assistlearn.combination.combination import OwnColumns
+from assistlearn.combination.combination import as_numbers, number_columns
 from assistlearn.core.people import Groups
 from assistlearn.errors import (
     FailedThereError,
@@ -336,7 +336,7 @@ def own_numbers(run: OpenRun, rows: Rows) -> Floats:
         return np.empty((len(rows), 0))
     store = run.own.run(run.name).store
     table = run.holdings.features_as(store.schema() if store.exists else None)
-    numbers = OwnColumns.found_in(table).numbers(table)
+    numbers = as_numbers(table, number_columns(table))
     out = np.full((len(rows), numbers.shape[1]), np.nan)
     out[rows >= 0] = numbers[rows[rows >= 0]]
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +29,23 @@ PATIENCE = 2
 # -- models that answer as one -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class WeightedModels:
-    """Models of one agent that answer with the weighted sum of their votes, for all ``n_classes`` classes."""
+Kind: TypeAlias = Literal["boosted", "corrected", "bagged"]
 
+
+@dataclass(frozen=True)
+class Several:
+    """Models of one turn that answer as one, for all ``n_classes`` classes.
+
+    ``"boosted"`` models answer with the mean of their weighted votes. The weight of the turn is found later, when the
+    turn is judged. The sum of many votes would be surer than a model may be (:data:`assistlearn.core.votes.LEAST`), and
+    that would cut off what the models say about all other classes. ``"corrected"`` ones answer with the sum of their
+    votes (:func:`corrected`), and ``"bagged"`` ones with the mean of their probabilities.
+    """
+
+    kind: Kind
     models: Sequence[Model]
     weights: Sequence[float]
     n_classes: int
-
-    what: ClassVar[str]
-    least_weight: ClassVar[float]
 
     @property
     def classes_(self) -> NDArray[np.intp]:
@@ -48,47 +55,42 @@ class WeightedModels:
         said = [model.say(rows, **options) for model in self.models]
         total = np.zeros((len(said[0]), self.n_classes))
         for answers, weight in zip(said, self.weights, strict=True):
-            add_answers(total, answers, weight)
+            if self.kind == "bagged":
+                total = total + answers
+            else:
+                add_answers(total, answers, weight)
         return total
 
     def predict(self, rows: Any, **options: Any) -> NDArray[np.intp]:
         codes: NDArray[np.intp] = self.votes(rows, **options).argmax(axis=1)
         return codes
 
+    def predict_proba(self, rows: Any, **options: Any) -> Floats:
+        total = self.votes(rows, **options)
+        if self.kind == "bagged":
+            return total / len(self.models)
+        return probabilities(total) if self.kind == "corrected" else mean_probabilities(total, self.weights)
+
     def check_kept(self, source: str) -> None:
         """Refuse parts that no learner has made. The audit checks the models themselves, one by one."""
         whole = isinstance(self.models, list) and isinstance(self.weights, list) and type(self.n_classes) is int
-        if not whole or not self.models or len(self.models) != len(self.weights) or self.n_classes < 2:
-            raise UntrustedFileError(
-                f"{source}: {self.what} does not have one weight for each of its models, or at least two classes."
-            )
+        if self.kind not in get_args(Kind) or not whole or not self.models or self.n_classes < 2:
+            raise UntrustedFileError(f"{source}: models that answer as one are not whole, or not of a kind known here.")
+        what, bagged = f"{source}: a {self.kind} model", self.kind == "bagged"
+        if len(self.models) != len(self.weights):
+            raise UntrustedFileError(f"{what} does not have one weight for each of its models.")
+        least = -np.inf if self.kind == "corrected" else 0.0
         for model, weight in zip(self.models, self.weights, strict=True):
-            if (
-                not isinstance(model, Model)
-                or model.front is not None
-                or isinstance(model.estimator, Correction | type(self))
-            ):
-                raise UntrustedFileError(f"{source}: {self.what} contains something that is not a model of one turn.")
-            if model.n_classes not in (None, self.n_classes):
-                raise UntrustedFileError(f"{source}: {self.what} contains a model with another number of classes.")
-            if type(weight) is not float or not np.isfinite(weight) or weight < self.least_weight:
+            made_of = model.estimator if isinstance(model, Model) and model.front is None else None
+            several = isinstance(made_of, Several) and (self.kind != "corrected" or made_of.kind == "corrected")
+            if made_of is None or several or (bagged and isinstance(made_of, ResidualTrees)):
+                raise UntrustedFileError(f"{what} contains something that is not a model of one turn.")
+            if model.n_classes != self.n_classes and (bagged or model.n_classes is not None):
+                raise UntrustedFileError(f"{what} contains a model with another number of classes.")
+            if type(weight) is not float or not np.isfinite(weight) or weight < least:
                 raise UntrustedFileError(
-                    f"{source}: {self.what} has the weight {weight!r}, which is not a finite number of at least "
-                    f"{self.least_weight:g}."
+                    f"{what} has the weight {weight!r}, which is not a finite number of at least {least:g}."
                 )
-
-
-class Boosted(WeightedModels):
-    """The boosted models of one turn. They answer with the mean of their votes, not the sum.
-
-    The weight of the turn is found later, when the turn is judged. The sum of many votes would be surer than a model
-    may be (:data:`assistlearn.core.votes.LEAST`), and that would cut off what the models say about all other classes.
-    """
-
-    what, least_weight = "a boosted model", 0.0
-
-    def predict_proba(self, rows: Any, **options: Any) -> Floats:
-        return mean_probabilities(self.votes(rows, **options), self.weights)
 
 
 def mean_probabilities(votes: Floats, weights: Sequence[float]) -> Floats:
@@ -96,8 +98,8 @@ def mean_probabilities(votes: Floats, weights: Sequence[float]) -> Floats:
     return probabilities(votes / max(sum(weights), np.finfo(np.float64).tiny))
 
 
-class Correction(WeightedModels):
-    r"""What an agent's new model says, less what its earlier models have said; the new model comes first.
+def corrected(new: Model, weight: float, earlier: Sequence[tuple[Model, float]], n_classes: int) -> Model:
+    r"""Return the model that says what a new one says with this weight, less what earlier ones say with theirs.
 
     In a later round an agent fits its model beside what the *others* have said, as if its own earlier models had not
     spoken. What it then answers is the difference, so that the votes of all rounds still add up.
@@ -108,16 +110,6 @@ class Correction(WeightedModels):
     :math:`m`, the vote lacks :math:`m_1 - (m_2 + m_3) / 2` on the first fold, and so on. The copy of the third fold
     learns :math:`\frac12 ((m_1 + m_2) / 2 - m_3)`, which is wrong exactly where the mean of its fold differs by chance.
     Small gains drown in that. Once the agent's own votes are taken out, nothing of the kind is left of them.
-    """
-
-    what, least_weight = "a correction", -np.inf
-
-    def predict_proba(self, rows: Any, **options: Any) -> Floats:
-        return probabilities(self.votes(rows, **options))
-
-
-def corrected(new: Model, weight: float, earlier: Sequence[tuple[Model, float]], n_classes: int) -> Model:
-    """Return the model that says what a new one says with this weight, less what earlier ones say with theirs.
 
     An earlier correction takes back what was said before it. So its parts are counted once, with the weights that are
     left of them.
@@ -130,7 +122,7 @@ def corrected(new: Model, weight: float, earlier: Sequence[tuple[Model, float]],
     """
     said: list[tuple[Model, float]] = []
     for model, its_weight in earlier:
-        if isinstance(model.estimator, Correction):
+        if isinstance(model.estimator, Several) and model.estimator.kind == "corrected":
             (latest, *_), (its_own, *_) = model.estimator.models, model.estimator.weights
             said = [(part, (1.0 - its_weight) * known) for part, known in said]
             said.append((latest, its_weight * its_own))
@@ -138,40 +130,8 @@ def corrected(new: Model, weight: float, earlier: Sequence[tuple[Model, float]],
             said.append((model, its_weight))
     parts = [(new, weight), *((model, -its_weight) for model, its_weight in said)]
     models = [replace(model, front=None) for model, _ in parts]
-    return Model(new.front, Correction(models, [float(each) for _, each in parts], n_classes), n_classes)
-
-
-@dataclass(frozen=True)
-class Bagged:
-    """Models that answer with the mean of their probabilities."""
-
-    models: Sequence[Model]
-    n_classes: int
-
-    @property
-    def classes_(self) -> NDArray[np.intp]:
-        return np.arange(self.n_classes)
-
-    def predict_proba(self, rows: Any, **options: Any) -> Floats:
-        total = np.zeros(1)
-        for model in self.models:
-            total = total + model.say(rows, **options)
-        return total / len(self.models)
-
-    def predict(self, rows: Any, **options: Any) -> NDArray[np.intp]:
-        codes: NDArray[np.intp] = self.predict_proba(rows, **options).argmax(axis=1)
-        return codes
-
-    def check_kept(self, source: str) -> None:
-        if not isinstance(self.models, list) or not self.models or type(self.n_classes) is not int:
-            raise UntrustedFileError(f"{source}: a bagged model has no list of models, or no number of classes.")
-        for model in self.models:
-            if not isinstance(model, Model) or model.front is not None or model.n_classes != self.n_classes:
-                raise UntrustedFileError(
-                    f"{source}: a bagged model contains something that is not a model of one turn with its classes."
-                )
-            if hasattr(model.estimator, "check_kept"):
-                raise UntrustedFileError(f"{source}: a bagged model contains another model made of several.")
+    several = Several("corrected", models, [float(each) for _, each in parts], n_classes)
+    return Model(new.front, several, n_classes)
 
 
 # -- making them -------------------------------------------------------------------------------------------------------
@@ -258,7 +218,7 @@ class Boosting:
         parts: list[Model] = [replace(step.model, front=None) for step in self.steps]
         if len(parts) == 1:
             return replace(parts[0], front=front)
-        return Model(front, Boosted(parts, self._weights(), self.n_classes), self.n_classes)
+        return Model(front, Several("boosted", parts, self._weights(), self.n_classes), self.n_classes)
 
     def _weights(self) -> list[float]:
         return [step.weight for step in self.steps]

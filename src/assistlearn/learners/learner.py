@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from assistlearn.core.votes import clipped
 from assistlearn.errors import LearnerError, LearnerTypeError, SettingsError, UntrustedFileError
-from assistlearn.learners.boosting import Bagged, Boosting, Leaves, Private, ResidualBoosting, bag, has_residuals, twin
+from assistlearn.learners.boosting import Boosting, Leaves, Private, ResidualBoosting, Several, bag, has_residuals, twin
 from assistlearn.learners.folds import (
     LEAST_TRUST,
     Folds,
@@ -238,7 +238,8 @@ class Learner:
             self.honest = True
             models, unseen = bag(self, self.codes, turn, self._honesty.models, self._fold_of)
             if models:
-                return Model(self._front, Bagged(models, turn.state.n_classes), turn.state.n_classes), unseen
+                n_classes, weights = turn.state.n_classes, [1.0] * len(models)
+                return Model(self._front, Several("bagged", models, weights, n_classes), n_classes), unseen
         on_residuals = not memorises and has_residuals(turn.state) and twin(self._classifier) is not None
         kind = ResidualBoosting if on_residuals else Boosting
         most = self._honesty.models * kind.per_model

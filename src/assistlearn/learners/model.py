@@ -266,11 +266,9 @@ def _flat(items: Any) -> Iterable[Any]:
 
 MODEL_TYPES = (
     "assistlearn.learners.model.Model",
-    "assistlearn.learners.boosting.Bagged",
     "assistlearn.learners.learner.BestOf",
-    "assistlearn.learners.boosting.Boosted",
-    "assistlearn.learners.boosting.Correction",
     "assistlearn.learners.boosting.ResidualTrees",
+    "assistlearn.learners.boosting.Several",
 )
 HARMLESS_TYPES = (  # plain numbers and settings, which skops does not list
     "numpy.dtype",
