@@ -41,7 +41,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.tables.kinds import line_for, unread_dates, unread_decimals
 from assistlearn.tables.labels import notes_on_labels, tells_labels
 from assistlearn.tables.preparation import check_features, default_pipeline, learner_rows
-from assistlearn.tables.reading import read_table
+from assistlearn.tables.reading import get_ready_to_read, read_table
 from assistlearn.tables.schema import Column, Kind, Schema, columns_called
 from assistlearn.tables.table import Table, distributions, moved
 
@@ -78,6 +78,7 @@ def load_agent(
     """
     description = path if isinstance(path, AgentDescription) else load_description(path)
     problems, learner, table = Problems(), None, None
+    get_ready_to_read(description)  # while the learner is imported
     with problems.gathered():
         _check_models_folder(description)
     with problems.gathered():

@@ -23,11 +23,11 @@ from assistlearn.reach import A_YEAR, TIMEOUT
 if TYPE_CHECKING:
     import polars as pl
 
+    from assistlearn.agent.file import AgentDescription
     from assistlearn.agent.loading import LoadedAgent
     from assistlearn.alignment.ids import Rows
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.initiator.prediction import Prediction
-    from assistlearn.tables.settings import ReadingLimits
     from assistlearn.tables.sources import Source
     from assistlearn.web.predictor import Predictor
 
@@ -137,7 +137,7 @@ def ids_in(file: Path, folder: RunFolder) -> pl.Series:
     settings = folder.settings()
     description = load_description(settings.files[settings.initiator])
     names = description.id
-    source = _source(file, names, description.reading)
+    source = _source(file, names, description)
     there = source.names()
     for name in names:
         if name not in there:
@@ -152,7 +152,7 @@ def ids_in(file: Path, folder: RunFolder) -> pl.Series:
     return ids
 
 
-def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
+def _source(file: Path, names: Sequence[str], description: AgentDescription) -> Source:
     from assistlearn.tables.sources.csv import CsvSource
     from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource
 
@@ -161,8 +161,9 @@ def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
     if not file.is_file():
         raise TableError(f"{file}: there is no such file.")
     if file.suffix.lower() == ".parquet":
-        return ParquetSource([ParquetFile(str(file), str(file))], str(file), limits)
-    return CsvSource(file, _separator(file, names), str(file), limits)
+        files = [ParquetFile(str(file), str(file))]
+        return ParquetSource(files, str(file), description.reading, description.read_seconds)
+    return CsvSource(file, _separator(file, names), str(file), description.reading)
 
 
 def _separator(file: Path, names: Sequence[str]) -> str:

@@ -31,6 +31,7 @@ from assistlearn.tables.sources import Source
 from assistlearn.tables.sources.csv import CsvSource
 from assistlearn.tables.sources.databases import DuckdbSource, PostgresSource, SqliteSource, is_sqlite
 from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource, files_of_folder
+from assistlearn.tables.sources.reader import get_ready
 from assistlearn.tables.sources.remote import ObjectParquetSource, remote_file
 from assistlearn.tables.table import Table, fingerprint, in_threads
 
@@ -81,6 +82,13 @@ def read_table(description: TableDescription, *, schema: Schema | None = None) -
     return replace(table, index=tuple(name for name in names if is_index(name) and name not in features))
 
 
+def get_ready_to_read(description: TableDescription) -> None:
+    """Begin the process that will read this table, where it is one that reads apart."""
+    table = description.table
+    if isinstance(table, TableQuery) or str(table).lower().endswith((".parquet", "/")):
+        get_ready()
+
+
 @contextmanager
 def open_source(description: TableDescription) -> Iterator[Source]:
     """Open the source; temporary copies are removed afterwards."""
@@ -104,7 +112,7 @@ def _of_query(table: TableQuery, description: TableDescription) -> Source:
         _require_file(database, description, "database")
         if is_sqlite(database):
             return SqliteSource(table.query, database, description.id, place, description.reading)
-    return DuckdbSource(table, description.id, place, description.reading)
+    return DuckdbSource(table, description.id, place, description.read_seconds, description.reading)
 
 
 def _of_url(table: TableUrl, description: TableDescription, stack: ExitStack) -> Source:
@@ -119,7 +127,8 @@ def _of_url(table: TableUrl, description: TableDescription, stack: ExitStack) ->
 def _of_file(table: TableFile, description: TableDescription) -> Source:
     place, name = description.places("table"), table.path.name.lower()
     if table.path.is_dir() and (table.is_folder or name.endswith(".parquet")):
-        return ParquetSource(files_of_folder(table.path, place), str(table), description.reading)
+        files = files_of_folder(table.path, place)
+        return ParquetSource(files, str(table), description.reading, description.read_seconds)
     if table.is_folder:
         raise MissingTableError(
             f"{place}: there is no folder {table} (table). Put it there, or correct the path, which is relative to the "
@@ -131,7 +140,7 @@ def _of_file(table: TableFile, description: TableDescription) -> Source:
 
 def _in_file(path: Path, separator: str, name: str, description: TableDescription) -> Source:
     if path.suffix.lower() == ".parquet":
-        return ParquetSource([ParquetFile(str(path), name)], name, description.reading)
+        return ParquetSource([ParquetFile(str(path), name)], name, description.reading, description.read_seconds)
     return CsvSource(path, separator, name, description.reading, description.preprocessing.missing_values)
 
 

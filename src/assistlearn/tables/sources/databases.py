@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
 from glob import glob
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
@@ -20,6 +21,7 @@ from assistlearn.errors import AssistLearnError, ColumnsError, MissingExtraError
 from assistlearn.extras import install_line
 from assistlearn.protocol.codec import within
 from assistlearn.tables.settings import ENDINGS, ReadingLimits, TableQuery, shown, without_secrets
+from assistlearn.tables.sources.reader import apart
 
 Result = TypeVar("Result")
 
@@ -140,52 +142,79 @@ class DuckdbSource:
 
     from_text = False
 
-    def __init__(self, table: TableQuery, id_columns: Sequence[str], place: str, limits: ReadingLimits) -> None:
+    def __init__(
+        self, table: TableQuery, id_columns: Sequence[str], place: str, seconds: float, limits: ReadingLimits
+    ) -> None:
         self._table = table
         self._id_columns = id_columns
         self._place = place
+        self._seconds = seconds
         self._limits = limits
 
     def names(self) -> list[str]:
-        return self._ask("*", "limit 0").columns
+        found: list[str] = self._apart(columns_of_query, ENGINE, "*", "limit 0")
+        return found
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         listed, order = (", ".join(quoted(name) for name in names) for names in (columns, self._id_columns))
-        return self._ask(listed, f"order by {order}")
+        rows: pl.DataFrame = self._apart(rows_of_query, 1, listed, f"order by {order}")
+        return rows
 
-    def _ask(self, columns: str, rest: str) -> pl.DataFrame:
-        duckdb = _duckdb()
-        never = ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions")
-        settings = dict.fromkeys(never, False)
-        try:
-            with duckdb.connect(
-                self._table.database or ":memory:", read_only=self._table.database is not None, config=settings
-            ) as connection:
-                connection.execute("set file_search_path = ?", [str(self._table.folder.resolve())])
-                connection.execute("set allowed_paths = ?", [files_named(self._table.query, self._table.folder)])
-                connection.execute("set enable_external_access = false")
-                connection.execute("set memory_limit = ?", [f"{max(self._limits.max_memory // ENGINE, 100)}MB"])
-                connection.execute("set lock_configuration = true")
-                query = self._one_select(connection.extract_statements(self._table.query), duckdb)
-                inner = f"select * from ({query}\n) limit {self._limits.max_rows + 1}"  # noqa: S608 own query
-                asked = f"select {columns} from ({inner}) {rest}"  # noqa: S608 own query
-                return pl.DataFrame(_ArrowStream(connection.sql(asked)))
-        except duckdb.PermissionException as error:
-            raise TableError(
-                f"{self._place}: {without_secrets(str(error))}. A query may read its database, and tables whose files "
-                f"it names itself in quotes ({', '.join(ENDINGS)}), and nothing else."
-            ) from None
-        except duckdb.Error as error:
-            message = without_secrets(str(error))
-            raise TableError(f"{self._place}: the query failed: {message} Correct it, or the database.") from None
+    def _apart(self, work: Callable[..., Any], share: int, *arguments: str) -> Any:
+        if find_spec("duckdb") is None:
+            raise MissingExtraError(f"A table from a query needs DuckDB: {install_line('duckdb')}")
+        database = None if self._table.database is None else str(self._table.database)
+        asked = [self._table.query, str(self._table.folder), database, self._place]
+        rows, megabytes = self._limits.max_rows, self._limits.max_memory // ENGINE
+        name = f"{self._place}: the query"
+        return apart(work, [*asked, rows, megabytes, *arguments], name, self._limits, self._seconds, share)
 
-    def _one_select(self, statements: Sequence[Any], duckdb: Any) -> str:
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise TableError(
-                f"{self._place}: the query must be one SELECT, and only that. It is for reading: write anything else "
-                "with the database's own tools."
-            )
-        return str(statements[0].query).strip().rstrip(";")
+
+# In the reader's process: the answer to a query.
+
+
+def columns_of_query(*asked: Any) -> list[str]:
+    with _answer_of_duckdb(*asked) as relation:
+        return list(relation.columns)
+
+
+def rows_of_query(*asked: Any) -> pl.DataFrame:
+    with _answer_of_duckdb(*asked) as relation:
+        return pl.DataFrame(_ArrowStream(relation))
+
+
+@contextmanager
+def _answer_of_duckdb(
+    query: str, folder: str, database: str | None, place: str, max_rows: int, megabytes: int, columns: str, rest: str
+) -> Iterator[Any]:
+    import duckdb
+
+    never = ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions")
+    settings: dict[str, Any] = dict.fromkeys(never, False)
+    try:
+        with duckdb.connect(database or ":memory:", read_only=database is not None, config=settings) as connection:
+            connection.execute("set file_search_path = ?", [str(Path(folder).resolve())])
+            connection.execute("set allowed_paths = ?", [files_named(query, Path(folder))])
+            connection.execute("set enable_external_access = false")
+            connection.execute("set memory_limit = ?", [f"{max(megabytes, 100)}MB"])
+            connection.execute("set lock_configuration = true")
+            statements = connection.extract_statements(query)
+            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+                raise TableError(
+                    f"{place}: the query must be one SELECT, and only that. It is for reading: write anything else "
+                    "with the database's own tools."
+                )
+            one = str(statements[0].query).strip().rstrip(";")
+            inner = f"select * from ({one}\n) limit {max_rows + 1}"  # noqa: S608 own query
+            yield connection.sql(f"select {columns} from ({inner}) {rest}")  # noqa: S608 own query
+    except duckdb.PermissionException as error:
+        raise TableError(
+            f"{place}: {without_secrets(str(error))}. A query may read its database, and tables whose files "
+            f"it names itself in quotes ({', '.join(ENDINGS)}), and nothing else."
+        ) from None
+    except duckdb.Error as error:
+        message = without_secrets(str(error))
+        raise TableError(f"{place}: the query failed: {message} Correct it, or the database.") from None
 
 
 _QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?P<text>(?:[^']|'')*)'|["](?P<name>(?:[^"]|"")*)["]""", re.DOTALL)
@@ -218,14 +247,6 @@ class _ArrowStream:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self._relation.__arrow_c_stream__(requested_schema)
-
-
-def _duckdb() -> Any:
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError(f"A table from a query needs DuckDB: {install_line('duckdb')}") from error
-    return duckdb
 
 
 class PostgresSource:

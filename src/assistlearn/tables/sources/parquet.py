@@ -14,6 +14,7 @@ import polars as pl
 
 from assistlearn.errors import MissingTableError, TableError
 from assistlearn.tables.settings import ReadingLimits
+from assistlearn.tables.sources.reader import apart
 
 MAGIC = b"PAR1"
 
@@ -64,6 +65,7 @@ class ParquetSource:
         files: Sequence[ParquetFile],
         name: str,
         limits: ReadingLimits,
+        seconds: float,
         options: dict[str, Any] | None = None,
         trouble: Callable[[BaseException], TableError | None] = lambda error: None,
         opened: Callable[[str], AbstractContextManager[BinaryIO]] = _open_here,
@@ -71,6 +73,7 @@ class ParquetSource:
         self._files = files
         self._name = name
         self._limits = limits
+        self._seconds = seconds
         self._footers: list[Footer] = []
         self._options = options
         self._trouble = trouble
@@ -81,20 +84,31 @@ class ParquetSource:
         self._footers = list(map(self._footer, self._files))
         columns_of = max(len(footer.chunks) for footer in self._footers)
         self._limits.check(self._name, sum(footer.n_rows for footer in self._footers), columns_of)
-        first, *others = self._files
-        columns = self._columns_of(first)
-        for file in others:
-            _refuse_other_columns(file, self._columns_of(file), first, columns)
-        return [*columns, *self._partitions(columns)]
+        columns, other = self._apart(columns_of_files)
+        if other is not None:
+            place, found = other
+            _refuse_other_columns(self._files[place], found, self._files[0], columns)
+        for file in self._files[1:]:
+            _refuse_other_folders(file, self._files[0])
+        return [*columns, *(name for name in self._files[0].partition if name not in columns)]
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         self._check_memory(columns)
-        with self._readable():
-            return self._whole().select(columns).collect()
+        rows: pl.DataFrame = self._apart(rows_of_files, list(columns))
+        return rows
 
-    def _columns_of(self, file: ParquetFile) -> pl.Schema:
-        with self._readable(file):
-            return self._scan([file]).collect_schema()
+    def _apart(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        files = [[file.place, dict(file.partition)] for file in self._files]
+        try:
+            return apart(work, [files, self._options, *arguments], self._name, self._limits, self._seconds)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            if isinstance(error, TableError):
+                raise
+            known = self._trouble(error)
+            if known is not None:
+                raise known from None
+            message = str(error).strip().partition("\n")[0]
+            raise TableError(f"{self._name} cannot be read: {message}. It must be a whole Parquet file.") from error
 
     def _footer(self, file: ParquetFile) -> Footer:
         with self._looked_at(file), self._opened(file.place) as opened:
@@ -116,55 +130,63 @@ class ParquetSource:
         except FooterError as error:
             raise TableError(f"{file.name} cannot be read: {error}. It must be a whole Parquet file.") from None
 
-    def _whole(self) -> pl.LazyFrame:
-        partitions = self._partitions(self._scan(self._files[:1]).collect_schema())
-        if not partitions:
-            return self._scan(self._files)
-        values = {name: _typed([file.partition[name] for file in self._files], name) for name in partitions}
-        return pl.concat(
-            self._scan([file]).with_columns(
-                pl.lit(known[row], dtype=known.dtype).alias(name) for name, known in values.items()
-            )
-            for row, file in enumerate(self._files)
-        )
 
-    def _partitions(self, columns: Mapping[str, Any]) -> list[str]:
-        return [name for name in self._files[0].partition if name not in columns]
-
-    def _scan(self, files: Sequence[ParquetFile]) -> pl.LazyFrame:
-        places = [file.place for file in files]
-        return pl.scan_parquet(places, glob=False, hive_partitioning=False, storage_options=self._options)
-
-    @contextmanager
-    def _readable(self, file: ParquetFile | None = None) -> Iterator[None]:
-        try:
-            yield
-        except (pl.exceptions.PolarsError, OSError) as error:
-            known = self._trouble(error)
-            if known is not None:
-                raise known from None
-            message = str(error).strip().partition("\n")[0]
-            where = self._name if file is None else file.name
-            raise TableError(f"{where} cannot be read: {message}. It must be a whole Parquet file.") from error
+_REMEDY = "All files of a folder must have the same columns: write it again, or take this file out."
 
 
-def _refuse_other_columns(file: ParquetFile, found: pl.Schema, first: ParquetFile, columns: pl.Schema) -> None:
-    remedy = "All files of a folder must have the same columns: write it again, or take this file out."
+def _refuse_other_columns(
+    file: ParquetFile, found: dict[str, str], first: ParquetFile, columns: dict[str, str]
+) -> None:
     for name in [*columns, *found]:
         if name not in found:
-            raise TableError(f"{file.name} has no column {name!r}, which {first.name} has. {remedy}")
+            raise TableError(f"{file.name} has no column {name!r}, which {first.name} has. {_REMEDY}")
         if name not in columns:
-            raise TableError(f"{file.name} has a column {name!r}, which {first.name} has not. {remedy}")
+            raise TableError(f"{file.name} has a column {name!r}, which {first.name} has not. {_REMEDY}")
         if found[name] != columns[name]:
             raise TableError(
                 f"{file.name}: column {name!r} is of type {found[name]}, and of type {columns[name]} in {first.name}. "
-                f"{remedy}"
+                f"{_REMEDY}"
             )
+
+
+def _refuse_other_folders(file: ParquetFile, first: ParquetFile) -> None:
     if list(file.partition) != list(first.partition):
         named = [", ".join(f"{name}=" for name in each.partition) or "nothing" for each in (file, first)]
         raise TableError(
-            f"{file.name}: the names of its folders say {named[0]}, and those of {first.name} {named[1]}. {remedy}"
+            f"{file.name}: the names of its folders say {named[0]}, and those of {first.name} {named[1]}. {_REMEDY}"
         )
+
+
+# In the reader's process: files are pairs of a place and what the names of its folders say.
+
+
+def columns_of_files(files: Sequence[Any], options: dict[str, Any] | None) -> tuple[Any, Any]:
+    """Return the columns of the first file with their types, and the place and columns of the first that differs."""
+    columns: dict[str, str] = {}
+    for place, (file, _) in enumerate(files):
+        found = {name: str(kind) for name, kind in _scan([file], options).collect_schema().items()}
+        columns = columns or found
+        if found != columns:
+            return columns, (place, found)
+    return columns, None
+
+
+def rows_of_files(files: Sequence[Any], options: dict[str, Any] | None, columns: Sequence[str]) -> pl.LazyFrame:
+    there = _scan([files[0][0]], options).collect_schema()
+    named = [name for name in files[0][1] if name not in there]
+    if not named:
+        return _scan([file for file, _ in files], options).select(columns)
+    values = {name: _typed([partition[name] for _, partition in files], name) for name in named}
+    return pl.concat(
+        _scan([file], options).with_columns(
+            pl.lit(known[row], dtype=known.dtype).alias(name) for name, known in values.items()
+        )
+        for row, (file, _) in enumerate(files)
+    ).select(columns)
+
+
+def _scan(files: list[str], options: dict[str, Any] | None) -> pl.LazyFrame:
+    return pl.scan_parquet(files, glob=False, hive_partitioning=False, storage_options=options)
 
 
 def _typed(values: Sequence[str | None], name: str) -> pl.Series:

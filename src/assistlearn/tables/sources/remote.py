@@ -219,7 +219,8 @@ class ObjectParquetSource:
             for each in self._seen
         ]
         trouble = partial(trouble_with, table=self._table, place=self._place)
-        return ParquetSource(files, str(self._table), self._limits, engine_options(), trouble, self._objects.opened)
+        source = (files, str(self._table), self._limits, self._seconds)
+        return ParquetSource(*source, engine_options(), trouble, self._objects.opened)
 
     def _refuse_changed(self) -> None:
         if self._bounded(self._objects.look) != self._seen:
