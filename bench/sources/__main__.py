@@ -99,7 +99,11 @@ def by_agent(place: str) -> str:
     from assistlearn.agent.file import parse_description
     from assistlearn.tables.reading import read_table
 
-    where = {"query": QUERY, "database": place} if place.startswith("postgresql:") else {"table": place}
+    where = (
+        {"query": QUERY, "database": place, "local_server": True}
+        if place.startswith("postgresql:")
+        else {"table": place}
+    )
     values = {"name": "lab", "id": "id", "learner": "a.B", **where}
     return read_table(parse_description(values, Path("lab.toml"))).fingerprint
 

@@ -75,6 +75,11 @@ def test_a_url_with_a_secret_is_refused_and_the_secret_is_not_shown(keys, said):
         ({"table": "visits/", "separator": ";"}, "goes with a CSV file, not with Parquet"),
         ({"table": "visits"}, "or in / for all Parquet files of a folder"),
         ({"query": "select 1", "database": "mysql://h/d"}, "begins with mysql://, which is not known"),
+        (
+            {"query": "select 1", "database": "postgresql://h%00x/d"},
+            "control character in it, such as %00. Take it out",
+        ),
+        ({"table": "https://lab.example/a%0a.csv"}, "control character"),
         ({"table": "a.csv", "read_seconds": 0}, "read_seconds = 0 must be a number"),
     ],
 )

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
 from assistlearn import storage
 from assistlearn.errors import DiskError
 from assistlearn.protocol.ledger import Ledger
+from assistlearn.reach.flare.carrying.job_definition import write_job
+from assistlearn.reach.flare.local import LocalNetwork
+from assistlearn.report.displays import draw_attack
 from tests.agent.recording import three_agents
 from tests.attacks.attack import attack
+from tests.cli.program import assistlearn
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
 
@@ -35,6 +40,31 @@ def test_files_and_new_folders_are_private_under_any_umask(umask, tmp_path):
     assert {rights(each) for each in (path, path.with_name("log"))} == {0o600}
     assert {rights(each) for each in path.parents[:2]} == {0o700}
     assert sorted(each.name for each in path.parent.iterdir()) == ["log", "model.skops"]
+
+
+@pytest.mark.parametrize("arguments", [("init",), ("init", "--example")], ids=" ".join)
+def test_the_files_to_start_from_are_private(umask, tmp_path, arguments):
+    written = assistlearn(*arguments, tmp_path / "new" / "lab", "--json").json["files"]
+    assert {rights(Path(path)) for path in written} == {0o600}
+    assert rights(tmp_path / "new") == rights(tmp_path / "new" / "lab") == 0o700
+
+
+def test_pictures_are_private(umask, tmp_path):
+    draw_attack([{"column": "age", "inferred": []}], "What could be guessed", tmp_path / "attack.svg")
+    assert rights(tmp_path / "attack.svg") == 0o600
+
+
+def test_what_processes_of_a_local_network_print_is_private(umask, tmp_path):
+    (tmp_path / "net" / "kits").mkdir(parents=True)
+    network = LocalNetwork(tmp_path / "net", {"clinic": tmp_path / "clinic.toml"}, command=["echo"])
+    network.start("clinic")
+    network.processes["clinic"].wait(60)
+    assert rights(tmp_path / "net" / "clinic.out") == 0o600
+
+
+def test_definitions_of_jobs_are_private(umask, tmp_path):
+    written = write_job(tmp_path / "job", "command", "clinic", ["clinic", "lab"])
+    assert {rights(path) for path in written.rglob("*") if path.is_file()} == {0o600}
 
 
 def test_a_folder_that_is_there_keeps_its_rights(tmp_path):

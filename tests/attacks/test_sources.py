@@ -13,7 +13,7 @@ from assistlearn.agent.file import load_description
 from assistlearn.errors import AssistLearnError, DescriptionError, TableError
 from assistlearn.tables.reading import read_table
 from assistlearn.tables.settings import ReadingLimits, TableUrl, is_own_host
-from assistlearn.tables.sources import remote
+from assistlearn.tables.sources import databases, remote
 from bench.sources import servers
 from tests.agent.conftest import write_agent
 from tests.attacks.attack import attack
@@ -87,6 +87,36 @@ def test_addresses_of_this_machine_are_refused_in_every_spelling(write_agent, ho
         with pytest.raises(DescriptionError, match=r"line 2: .*local_server = true"):
             load_description(file)
     assert load_description(write_agent(table=f'"http://{host}/lab.csv"', local_server="true")).local_server
+
+
+@attack(
+    "local process",
+    "names a database at this machine's own services or at its provider's metadata, in some spelling",
+    "refused unless the file says `local_server = true`, also where a name leads there",
+)
+@pytest.mark.parametrize(
+    "place",
+    [
+        *(f"{host}:5432/d" for host in OWN),
+        *("/d", "lab.example/d?host=127.0.0.1", "lab.example/d?hostaddr=169.254.169.254", "lab.example/d?host="),
+        *("/d?host=%2Ftmp", "%2Ftmp/d", "lab.example,localhost/d", "/d?host=lab.example,", "lab.example,/d"),
+    ],
+)
+def test_databases_of_this_machine_are_refused_in_every_spelling(write_agent, monkeypatch, place):
+    for name in ("PGHOST", "PGHOSTADDR", "PGSERVICE"):
+        monkeypatch.delenv(name, raising=False)
+    lines = {"table": None, "query": '"select 1"', "database": f'"postgresql://{place}"'}
+    with pytest.raises(DescriptionError, match=r"line 5: .*If the database is really there.* local_server = true"):
+        load_description(write_agent(**lines))
+    assert load_description(write_agent(**lines, local_server="true")).local_server
+
+
+def test_a_database_whose_name_leads_home_is_refused_before_anything_is_sent(write_agent, monkeypatch):
+    pytest.importorskip("adbc_driver_postgresql", reason="needs the extra [postgres]")
+    monkeypatch.setattr(databases, "getaddrinfo", lambda host, port: [(2, 1, 6, "", ("127.0.0.1", 0))])
+    lines = {"table": None, "query": '"select 1"', "database": '"postgresql://data.lab.example/d"'}
+    with pytest.raises(TableError, match=r"'data.lab.example', the server of .* local_server = true"):
+        read_table(load_description(write_agent(**lines)))
 
 
 class _Leading(BaseHTTPRequestHandler):

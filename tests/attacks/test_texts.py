@@ -28,7 +28,7 @@ HARMLESS = ["p-1", "-12", "+4.5e-3", "", "it's", "1=1"]
 @attack(
     "local process",
     "puts ids into a table that a spreadsheet runs as a formula when it opens the predictions",
-    "an apostrophe stands before such texts",
+    "an apostrophe stands before such texts; `predict` says how many there are",
 )
 def test_no_text_in_the_predictions_is_a_formula():
     written = as_csv({"=id": pl.Series([*HARMFUL, *HARMLESS, None]), "prediction": pl.Series(range(14))})

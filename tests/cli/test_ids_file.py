@@ -65,4 +65,4 @@ def test_a_folder_holds_no_ids(tmp_path, read):
     read(b"patient\n1\n")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(TableError, match=r"folder.csv is a folder\. Name a file with ids"):
-        _source(tmp_path / "folder.csv", ["patient"], ReadingLimits())
+        _source(tmp_path / "folder.csv", ["patient"], SimpleNamespace(reading=ReadingLimits()))

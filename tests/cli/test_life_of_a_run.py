@@ -122,6 +122,7 @@ def check_prediction(run: Path, folder: Path) -> None:
         "by_label_shares": 0,
         "changed": {},
         "without": [],
+        "escaped": 0,
     }
     table = pl.read_csv(out)
     assert table.columns == ["patient", "prediction", "probability of no", "probability of yes", "agents", "absent"]

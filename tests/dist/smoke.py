@@ -101,7 +101,7 @@ def duckdb() -> None:
 
 def postgres() -> None:
     """Load the driver; no server is here, which is said in words."""
-    out = check_table('database = "postgresql://127.0.0.1:1/none"\nquery = "SELECT 1"', code=None)
+    out = check_table('database = "postgresql://127.0.0.1:1/none"\nlocal_server = true\nquery = "SELECT 1"', code=None)
     assert "the connection is refused" in out, out
 
 

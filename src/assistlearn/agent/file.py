@@ -9,7 +9,6 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
@@ -324,8 +323,10 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         if self.separator is not None:
             raise WrongKeyError("separator", "'separator' goes with a CSV file, not with 'query'. Remove it.")
         if self.database is not None:
-            check = check_database_url if is_url(self.database) else partial(check_path, "database")
-            check(self.database)
+            if is_url(self.database):
+                check_database_url(self.database, self.local_server)
+            else:
+                check_path("database", self.database)
 
     def _check_file(self) -> None:
         if self.database is not None:

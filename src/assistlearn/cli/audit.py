@@ -300,14 +300,11 @@ def _pictures(plot: Path, n_initiators: int) -> list[Path]:
 
 def _draw(facts: dict[str, Any], plot: Path) -> list[Path]:
     from assistlearn.report.displays import draw_attack
-    from assistlearn.storage import writing
 
     pictures = _pictures(plot, len(facts["attacks"]))
     for attack, picture in zip(facts["attacks"], pictures, strict=True):
         title = f"What {attack['initiator']} could guess of the columns of {facts['agent']}"
-        with writing(picture):
-            picture.parent.mkdir(parents=True, exist_ok=True)
-            draw_attack(attack["columns"], title, picture)
+        draw_attack(attack["columns"], title, picture)
     return pictures
 
 

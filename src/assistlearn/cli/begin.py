@@ -156,7 +156,6 @@ def write_example(folder: Path) -> list[Path]:
     paths = [folder / f"{name}.{ending}" for name in PARTS for ending in ("csv", "toml")]
     paths += [folder / "shared.key", folder / "new-patients.csv"]
     refuse_existing(paths)
-    folder.mkdir(parents=True, exist_ok=True)
     data = load_breast_cancer()
     rng = np.random.default_rng(0)
     patients = np.array([f"P{number:05d}" for number in rng.choice(99_999, len(data.target), replace=False)])
@@ -169,11 +168,11 @@ def write_example(folder: Path) -> list[Path]:
             diagnosis = np.where(data.target == 0, "malignant", "benign").astype(object)
             diagnosis[new] = None
             table = table.with_columns(pl.Series("diagnosis", diagnosis.tolist()))
-        table.write_csv(folder / f"{name}.csv")
+        write_bytes(folder / f"{name}.csv", table.write_csv().encode())
         text = agent_toml(name, "initiator" if name == "clinic" else "helper", f"{name}.csv", *LEARNERS[name])
-        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+        write_bytes(folder / f"{name}.toml", text.encode())
     write_bytes(folder / "shared.key", f"{secrets.token_hex(32)}\n".encode())
-    pl.DataFrame({"patient": patients[new]}).write_csv(folder / "new-patients.csv")
+    write_bytes(folder / "new-patients.csv", pl.DataFrame({"patient": patients[new]}).write_csv().encode())
     return paths
 
 
@@ -204,11 +203,12 @@ def init(
 
 
 def _blanks(folder: Path) -> list[Path]:
+    from assistlearn.storage import write_bytes
+
     paths = [folder / "initiator.toml", folder / "helper.toml"]
     refuse_existing(paths)
-    folder.mkdir(parents=True, exist_ok=True)
     for path in paths:
-        path.write_text(agent_toml(path.stem, path.stem, f"{path.stem}.csv"), encoding="utf-8")
+        write_bytes(path, agent_toml(path.stem, path.stem, f"{path.stem}.csv").encode())
     return paths
 
 

@@ -304,13 +304,15 @@ def demo(
 
 
 def write_demo(out: Path, rounds: int) -> Path:
+    from assistlearn.storage import write_bytes
+
     write_example(out / "data")
     for name in HELPERS:
         with (out / "data" / f"{name}.toml").open("a", encoding="utf-8") as file:
             file.write(_ALLOW)
     task = out / "task.toml"
     helpers, purpose = json_format.dumps(list(HELPERS)), json_format.dumps(PURPOSE)
-    task.write_text(_TASK.format(purpose=purpose, helpers=helpers, rounds=rounds), encoding="utf-8")
+    write_bytes(task, _TASK.format(purpose=purpose, helpers=helpers, rounds=rounds).encode())
     return task
 
 

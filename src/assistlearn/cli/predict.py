@@ -125,8 +125,9 @@ def predicted(
         raise UnreachableError("No agent can vote. " + _reasons(prediction))
     if require_all and prediction.absent:
         raise UnreachableError(f"Nothing was written, as not every agent takes part. {_reasons(prediction)}")
-    _write(out, own.description.id, asked, prediction)
-    return _facts(out, prediction) | {"without": list(without), "trained_on": _trained_on(folder, rows, own)}
+    n_escaped = _write(out, own.description.id, asked, prediction)
+    facts = _facts(out, prediction) | {"without": list(without), "trained_on": _trained_on(folder, rows, own)}
+    return facts | {"escaped": n_escaped}
 
 
 def ids_in(file: Path, folder: RunFolder) -> pl.Series:
@@ -197,10 +198,11 @@ def _without_label(own: LoadedAgent) -> pl.Series:
     return unlabelled if len(unlabelled) else own.table.ids
 
 
-def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Prediction) -> None:
-    """Write a row for each sample. A sample without an answer has no prediction and no probabilities.
+def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Prediction) -> int:
+    """Write a row for each sample, and return how many texts got an apostrophe.
 
-    The last column names the agents that did not take part, so that the file itself says that their votes are missing.
+    A sample without an answer has no prediction and no probabilities. The last column names the agents that did not
+    take part, so that the file itself says that their votes are missing.
     """
     import numpy as np
     import polars as pl
@@ -221,6 +223,7 @@ def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Pre
     columns["agents"] = [BY_SHARES if alone else who for who, alone in zip(voters, prediction.by_shares, strict=True)]
     columns["absent"] = pl.Series([" ".join(prediction.absent) or None] * len(asked), dtype=pl.String)
     write_bytes(out, as_csv(columns).encode())
+    return sum(int(_formulas(pl.Series(values)).sum()) for values in (list(columns), *columns.values()))
 
 
 def as_csv(columns: Mapping[str, Any]) -> str:
@@ -238,13 +241,19 @@ def as_csv(columns: Mapping[str, Any]) -> str:
     import polars as pl
 
     def harmless(values: pl.Series) -> pl.Series:
-        if values.dtype != pl.String:
-            return values
-        formula = (values.str.contains(FORMULA) & ~values.str.contains(NUMBER)).fill_null(False)
-        return values.zip_with(~formula, "'" + values)
+        return values.zip_with(~_formulas(values), "'" + values) if values.dtype == pl.String else values
 
     named = zip(harmless(pl.Series(list(columns))), pl.DataFrame(columns), strict=True)
     return pl.DataFrame({name: harmless(values) for name, values in named}).write_csv()
+
+
+def _formulas(values: pl.Series) -> pl.Series:
+    """Return which values are texts that a spreadsheet could take for a formula."""
+    import polars as pl
+
+    if values.dtype != pl.String:
+        return pl.repeat(False, len(values), dtype=pl.Boolean, eager=True)
+    return (values.str.contains(FORMULA) & ~values.str.contains(NUMBER)).fill_null(False)
 
 
 def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
@@ -282,6 +291,11 @@ def show_predicted(facts: dict[str, Any]) -> None:
         say(f"[yellow]{plain(name)} did not take part:[/] {plain(why)}")
     for name, why in facts["changed"].items():
         say(f"[yellow]{plain(why)}[/] For predictions without it: --without {plain(name)}")
+    if facts["escaped"]:
+        say(
+            f"[yellow]{counted(facts['escaped'], 'text')} in the file got an apostrophe in front:[/] a spreadsheet "
+            "could take them for formulas. Remove it where you match ids with your own tables."
+        )
     if facts["without"]:
         say(f"Without {plain(', '.join(facts['without']))}, as you asked.")
     if facts["absent"] and facts["known"]:

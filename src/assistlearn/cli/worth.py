@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -264,10 +265,10 @@ def _draw(found: Worth, plot: Path) -> None:
     from matplotlib.figure import Figure
 
     from assistlearn.report.displays import WORTH_SIZE, WorthDisplay
-    from assistlearn.storage import writing
+    from assistlearn.storage import write_bytes
 
     figure = Figure(figsize=WORTH_SIZE, layout="constrained")
     WorthDisplay(found).plot(ax=figure.subplots())
-    with writing(plot):
-        plot.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(plot, dpi=150)
+    picture = io.BytesIO()
+    figure.savefig(picture, format=plot.suffix.lstrip("."), dpi=150)
+    write_bytes(plot, picture.getvalue())

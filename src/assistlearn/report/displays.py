@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from os import PathLike
@@ -43,6 +44,7 @@ from assistlearn.report.pictures import (
 )
 from assistlearn.report.run import run_page, without_class_names
 from assistlearn.report.story import ONE_PROCESS, Story, Subject, View, chosen
+from assistlearn.storage import write_bytes
 from assistlearn.types import Floats
 
 if TYPE_CHECKING:
@@ -553,7 +555,9 @@ def draw_attack(columns: Sequence[Mapping[str, Any]], title: str, path: Path) ->
     _plain(ax, escaped(title))
     ax.grid(visible=False, axis="y")
     figure.legend(loc="outside lower center", ncols=2, fontsize="small", frameon=False)
-    figure.savefig(path, dpi=150)
+    picture = io.BytesIO()
+    figure.savefig(picture, format=path.suffix.lstrip("."), dpi=150)
+    write_bytes(path, picture.getvalue())
 
 
 def _draw_guess(ax: Any, height: float, found: Mapping[str, Any], stroke: Stroke) -> None:

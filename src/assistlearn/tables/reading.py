@@ -106,8 +106,8 @@ def open_source(description: TableDescription) -> Iterator[Source]:
 def _of_query(table: TableQuery, description: TableDescription) -> Source:
     place, database = description.places("query"), table.database
     if isinstance(database, str):
-        seconds = description.read_seconds
-        return PostgresSource(table.query, database, description.id, place, seconds, description.reading)
+        limits = (description.read_seconds, description.reading, description.local_server)
+        return PostgresSource(table.query, database, description.id, place, *limits)
     if database is not None:
         _require_file(database, description, "database")
         if is_sqlite(database):

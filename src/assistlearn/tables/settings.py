@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 import socket
 from collections.abc import Mapping
@@ -245,8 +246,26 @@ def check_table_url(url: str, local_server: bool = False) -> None:
         )
 
 
-def check_database_url(url: str) -> None:
+def check_database_url(url: str, local_server: bool = False) -> None:
     _parts(url, "database", DATABASES)
+    if not local_server and any(map(is_own_host, database_hosts(url))):
+        raise WrongKeyError("database", refusal_of_own_host(f"the server of {shown(url)!r}", "the database"))
+
+
+def database_hosts(url: str) -> list[str]:
+    """Return the hosts that a URL of PostgreSQL names: where it names none, this machine, or what a service says.
+
+    >>> database_hosts("postgresql://me@a,b:5432/d?hostaddr=10.0.0.1"), database_hosts("postgresql:///d")
+    (['a', 'b', '10.0.0.1'], ['localhost'])
+    """
+    parts = urlsplit(url)
+    more = dict(parse_qsl(parts.query, keep_blank_values=True))
+    named = [re.sub(r":\d*$", "", each) for each in unquote(parts.netloc.rpartition("@")[2]).split(",")]
+    lists = [named] if parts.netloc else []
+    lists += [more[key].split(",") for key in ("host", "hostaddr") if key in more]
+    if not lists and ("service" in more or {"PGHOST", "PGHOSTADDR", "PGSERVICE"} & os.environ.keys()):
+        return []
+    return [host or "localhost" for hosts in lists for host in hosts] or ["localhost"]
 
 
 def check_path(key: str, text: str) -> None:
@@ -291,6 +310,8 @@ def without_secrets(text: str) -> str:
 def is_own_host(host: str) -> bool:
     """Return whether a name or an address is one of this machine's own, as far as its text says."""
     plain = unquote(host).strip("[]").rstrip(".").lower()
+    if plain.startswith(("/", "@")):  # a socket, for programs of this machine
+        return True
     named = plain == "localhost" or plain.endswith((".localhost", ".localdomain", "metadata.google.internal"))
     return named or is_own_address(plain)
 
@@ -329,10 +350,10 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     return address
 
 
-def refusal_of_own_host(what: str) -> str:
+def refusal_of_own_host(what: str, table: str = "the table") -> str:
     return (
         f"{what} is on this machine or its provider's own network, whose services answer everybody who asks from here. "
-        "If the table is really there, say so in the agent's file: local_server = true"
+        f"If {table} is really there, say so in the agent's file: local_server = true"
     )
 
 
@@ -351,6 +372,8 @@ def _parts(url: str, key: str, known: tuple[str, ...]) -> SplitResult:
     for name, _value in parse_qsl(parts.query, keep_blank_values=True):
         if _SECRET.search(name):
             _refuse_secret(key, url, repr(name))
+    if re.search(r"[\x00-\x1f\x7f]", unquote(parts.netloc + parts.path)):
+        raise WrongKeyError(key, f"{key} = {shown(url)!r} has a control character in it, such as %00. Take it out.")
     if not parts.netloc and parts.scheme not in DATABASES:
         raise WrongKeyError(
             key, f"{key} = {shown(url)!r} names no {'host' if parts.scheme in WEB else 'bucket'}. Add it."

@@ -50,6 +50,7 @@ def ask(write_agent, postgres, filled):
     """Return how a query is read."""
 
     def read(query, url=postgres, more="", **lines):
+        lines.setdefault("local_server", "true")
         file = write_agent(None, more, table=None, query=f"'''{query}'''", database=f'"{url}"', **lines)
         return read_table(load_description(file))
 

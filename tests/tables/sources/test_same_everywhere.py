@@ -101,7 +101,7 @@ LOCAL = {
     "s3 parquet": 'table = "s3://same/table.parquet"',
     "s3 folder": 'table = "s3://same/parts/"',
 }
-POSTGRES = 'query = "select * from visits"\ndatabase = "{postgres}"'
+POSTGRES = 'query = "select * from visits"\ndatabase = "{postgres}"\nlocal_server = true'
 
 
 def agent_at(path, where: str, learner: str = LEARNERS["tree"]):

@@ -19,6 +19,7 @@ from assistlearn.reach.flare.carrying.control import Control, missing
 from assistlearn.reach.flare.provisioning.kit import ADMIN, load_kit
 from assistlearn.reach.flare.provisioning.network_file import Network
 from assistlearn.reach.flare.provisioning.provision import RELAY, create_kits
+from assistlearn.storage import appending, private_folder
 
 STARTING = 180.0
 """Seconds until all sites must be connected."""
@@ -57,7 +58,8 @@ class LocalNetwork:
     def start(self, name: str) -> None:
         """Start an organisation's site, or the relay."""
         files = [] if name == RELAY else ["--agent", str(self._agent_files[name])]
-        with (self.folder / f"{name}.out").open("ab") as log:
+        private_folder(self.folder)
+        with appending(self.folder / f"{name}.out") as log:
             self.processes[name] = subprocess.Popen(  # noqa: S603  our own program
                 [*self._command, str(self.kit(name)), *files],
                 stdin=subprocess.DEVNULL,

@@ -7,11 +7,12 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from glob import glob
 from importlib.util import find_spec
 from pathlib import Path
+from socket import getaddrinfo
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -20,7 +21,16 @@ import polars as pl
 from assistlearn.errors import AssistLearnError, ColumnsError, MissingExtraError, MissingTableError, TableError
 from assistlearn.extras import install_line
 from assistlearn.protocol.codec import within
-from assistlearn.tables.settings import ENDINGS, ReadingLimits, TableQuery, shown, without_secrets
+from assistlearn.tables.settings import (
+    ENDINGS,
+    ReadingLimits,
+    TableQuery,
+    database_hosts,
+    is_own_address,
+    refusal_of_own_host,
+    shown,
+    without_secrets,
+)
 from assistlearn.tables.sources.reader import apart
 
 Result = TypeVar("Result")
@@ -260,7 +270,14 @@ class PostgresSource:
     from_text = False
 
     def __init__(
-        self, query: str, url: str, id_columns: Sequence[str], place: str, seconds: float, limits: ReadingLimits
+        self,
+        query: str,
+        url: str,
+        id_columns: Sequence[str],
+        place: str,
+        seconds: float,
+        limits: ReadingLimits,
+        local_server: bool,
     ) -> None:
         self._query = query.strip().rstrip(";")
         self._url = url
@@ -268,6 +285,7 @@ class PostgresSource:
         self._place = place
         self._seconds = seconds
         self._limits = limits
+        self._local_server = local_server
 
     def names(self) -> list[str]:
         return refuse_twice([name for name, _ in self._types], self._place)
@@ -300,6 +318,8 @@ class PostgresSource:
         return whole
 
     def _ask(self, columns: str, rest: str, take: Callable[[Any], Result]) -> Result:
+        if not self._local_server:
+            _refuse_own(self._url, self._place)
         with _adbc().connect(_with_limit(self._url)) as connection, connection.cursor() as cursor:
             cursor.execute("set transaction read only")
             cursor.execute(f"set local statement_timeout = {int(self._seconds * 1000)}")
@@ -334,6 +354,16 @@ def _as_types(cursor: Any) -> list[tuple[str, str]]:
         known = {kind: name for kind, name in cursor.fetchall() if name == "enum" or kind.startswith("unnamed")}
         types = [known.get(kind, kind) for kind in types]
     return [(field.name, kind) for field, kind in zip(fields, types, strict=True)]
+
+
+def _refuse_own(url: str, place: str) -> None:
+    """Refuse a server whose name leads to this machine; the file itself has been looked at before."""
+    for host in database_hosts(url):
+        with suppress(OSError, UnicodeError):  # there is no such host, which the driver says
+            if any(is_own_address(str(each[4][0])) for each in getaddrinfo(host, None)):
+                raise TableError(
+                    f"{place}: {refusal_of_own_host(f'{host!r}, the server of {shown(url)!r},', 'the database')}"
+                )
 
 
 def _with_limit(url: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from assistlearn.reach.flare.provisioning import policy
-from assistlearn.storage import writing
+from assistlearn.storage import write_json
 
 SITE_APP, SITE_FILE = "site", "config/config_fed_client.json"
 """A site's part of a job, and the only file in it."""
@@ -88,6 +87,4 @@ def _site(command: str) -> dict[str, Any]:
 
 
 def _write(path: Path, values: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with writing(path):
-        path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    write_json(path, values)

@@ -19,7 +19,7 @@ from assistlearn.reach.flare.provisioning import policy
 from assistlearn.reach.flare.provisioning.issuing import Issuer, key_bytes, new_key, org_of
 from assistlearn.reach.flare.provisioning.kit import ADMIN, Kind, key_in, revoked_in
 from assistlearn.reach.flare.provisioning.network_file import Network, admin_name
-from assistlearn.storage import write_bytes
+from assistlearn.storage import private_folder, write_bytes
 
 RELAY = "relay"
 """The folder of the relay's kit; the others are named after the organisations."""
@@ -66,9 +66,9 @@ def create_kits(network: Network, out: Path) -> dict[str, Path]:
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".kits-") as work:
         ready = Path(work) / "ready"
-        ready.mkdir()
+        private_folder(ready)
         _fill(network, Path(work), ready)
-        (ready / "README.txt").write_text(_readme(network), encoding="utf-8")
+        write_bytes(ready / "README.txt", _readme(network).encode())
         if out.exists():
             out.rmdir()
         os.replace(ready, out)
