@@ -9,10 +9,9 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from assistlearn.cli import main
-from assistlearn.cli.output import Json, complaints, plain, say, say_json, say_table
+from assistlearn.cli.output import Json, complaints, plain, say, say_json, show_table
 from assistlearn.errors import InterruptedRunError, SettingsError
 from assistlearn.evaluation.words import counted
 from paper.calibration import trials
@@ -148,15 +147,12 @@ def _show(result: FigureResult) -> None:
         say("[yellow]The open demo of 100 patients, not the paper's data.[/]")
     last = max((max(curve) for curve in result.published.values()), default=settings.rounds)
     last = min(last, settings.rounds)
-    table = Table("method")
-    for head in ("first round", f"round {last}", "standard error", "published"):
-        table.add_column(head, justify="right")
+    rows = []
     for method in settings.methods:
-        mean, error = result.mean(method), result.standard_error(method)
-        theirs = result.theirs(method, last)
-        cells = [f"{mean[0]:.3f}", f"{mean[last - 1]:.3f}", f"{error[last - 1]:.3f}"]
-        table.add_row(method, *cells, "" if theirs is None else f"{theirs:.3f}")
-    say_table(table)
+        mean, error, theirs = result.mean(method), result.standard_error(method), result.theirs(method, last)
+        cells = f"{mean[0]:.3f}", f"{mean[last - 1]:.3f}", f"{error[last - 1]:.3f}"
+        rows.append((method, *cells, "" if theirs is None else f"{theirs:.3f}"))
+    show_table("", ["method"], ["first round", f"round {last}", "standard error", "published"], rows)
     for found in checked_claims(result):
         words = found.verdict.value
         say(f"[{COLOURS[words]}]{words}[/]: {plain(found.claim)} ({plain(found.evidence)})")
@@ -182,15 +178,15 @@ def _calibrate(chosen: list[FigureSettings], data: str | None, as_json: bool) ->
         say_json(tables)
         return
     for name, rows in tables.items():
-        table = Table("spread", "parameters", "Single away", "Oracle away", "counts", title=name)
         best = min(float(str(row["distance"])) for row in rows)
+        cells = []
         for row in rows:
-            away = row["away"]
+            away, spread = row["away"], row["spread"]
             assert isinstance(away, dict)
-            mark = "[bold green]" if row["distance"] == best else ""
-            values = [f"{away['Single']:.4f}", f"{away['Oracle']:.4f}", f"{mark}{row['distance']:.4f}"]
-            table.add_row("" if row["spread"] is None else f"{row['spread']:g}", plain(row["parameters"]), *values)
-        say_table(table)
+            counts = f"{row['distance']:.4f}{' (best)' if row['distance'] == best else ''}"
+            values = f"{away['Single']:.4f}", f"{away['Oracle']:.4f}", counts
+            cells.append(("" if spread is None else f"{spread:g}", row["parameters"], *values))
+        show_table(name, ["spread", "parameters", "Single away", "Oracle away", "counts"], [], cells)
 
 
 if __name__ == "__main__":

@@ -62,11 +62,12 @@ def test_what_is_used_of_the_limits_is_shown_with_forgotten_runs_in_it(agents):
     }
     assert "Counted for clinic, since the first run: 2 runs, 0 turns" in assistlearn("audit", agents[1]).out
     limits = assistlearn("check", agents[1], "--json").json["limits"]
-    [runs] = [row for row in limits["used"] if row["limit"] == "max_runs"]
-    assert (runs["initiator"], runs["used"], runs["allowed"], runs["left"]) == ("clinic", 2, 3, 1)
-    assert "max_ids_a_day" not in {row["limit"] for row in limits["used"]}
-    assert limits["of_one_run"] == {"max_turns": 100, "max_samples": None, "min_people": 20}
-    assert "In each run: max_turns 100, max_samples none, min_people 20." in assistlearn("check", agents[1]).out
+    [runs] = [row for row in limits if row["key"] == "allow.max_runs"]
+    assert (runs["initiator"], runs["spent"], runs["allowed"], runs["left"]) == ("clinic", 2, 3, 1)
+    assert "allow.max_ids_a_day" not in {row["key"] for row in limits}
+    of_one_run = {row["key"]: row["allowed"] for row in limits if row["initiator"] is None}
+    assert of_one_run == {"allow.max_turns": 100, "allow.max_samples": None, "allow.min_people": 20}
+    assert "What remains of the limits" in assistlearn("check", agents[1]).out
 
 
 def test_a_ledgers_words_reach_no_terminal_as_commands(agents):

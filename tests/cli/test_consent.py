@@ -62,7 +62,7 @@ def test_a_request_waits_is_approved_used_and_taken_back(agents):
     assert simulate(agents).code == 0
     assert assistlearn("predict", run, "--out", run.parent / "a.csv", "--json").json["absent"] == {}
     limits = assistlearn("check", lab, "--json").json["limits"]
-    assert ("clinic", "max_runs", 1) in {(row["initiator"], row["limit"], row["used"]) for row in limits["used"]}
+    assert ("clinic", "allow.max_runs", 1) in {(row["initiator"], row["key"], row["spent"]) for row in limits}
 
     no = assistlearn("reject", lab, number, "--yes", "--reason", "the contract has ended")
     assert (no.code, "is taken back, by " in no.out) == (0, True)
@@ -81,7 +81,7 @@ def test_a_request_waits_is_approved_used_and_taken_back(agents):
     assert f"request {number} of clinic for early warning is approved, until 3000-01-01 00:00:00." in words
     assert "is taken back (the contract has ended)." in words
     limits = assistlearn("check", lab, "--json").json["limits"]
-    assert {row["initiator"] for row in limits["used"]} == {"hospital"}
+    assert {row["initiator"] for row in limits} == {"hospital", None}
     assert assistlearn("report", lab, "--out", lab.parent / "page.html").code == 0
 
 

@@ -133,7 +133,7 @@ def test_what_remains_of_the_limits_is_said(house):
     assert "What remains of the limits" in said.out
     [told] = assistlearn("privacy", house / "lab.toml", "--json").json["told"]
     assert (told["initiator"], told["bits"], told["epsilon"]) == ("clinic", bits["spent"], 0.0)
-    assert f"clinic was told at most {told['bits']:,.0f} bits about one person" in said.out
+    assert f"about one person at most: {told['bits']:,g} bits" in said.out
 
 
 def test_the_epsilon_that_randomised_answers_have_spent_is_said(house, tmp_path):
@@ -152,7 +152,7 @@ def test_the_epsilon_that_randomised_answers_have_spent_is_said(house, tmp_path)
     n_told = transcript_of(holdings_of(copy / "lab.toml"), ["fourth"]).told.shape[1]
     assert told["epsilon"] == pytest.approx(1.5 * n_told)
     words = assistlearn("privacy", copy / "lab.toml").out
-    assert f"Randomised answers to it add up to epsilon {told['epsilon']:g} about one person" in words
+    assert f"epsilon {told['epsilon']:.1f} in all" in " ".join(words.split())
     assert "No epsilon limits" not in words
 
 

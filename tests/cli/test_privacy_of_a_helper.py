@@ -32,7 +32,7 @@ def test_rules_are_kept_over_runs_and_shown(agents):
     sat_out = assistlearn("show", agents[0].parent / "first", "--json").json["sat_out"]
     assert sat_out["lab"]["turns"] == 1
     assert simulated(agents, "second").code == 0
-    checked = assistlearn("check", agents[1], "--json").json["privacy"]
+    checked = assistlearn("check", agents[1], "--json").json
     limits = {row["key"]: row for row in checked["limits"]}
     bits = limits["privacy.max_bits_per_sample"]
     assert (bits["initiator"], bits["spent"], bits["allowed"], bits["left"]) == ("clinic", 4, 5, 1)
@@ -52,7 +52,7 @@ def test_randomised_answers_train_and_predict_in_processes(agents, tmp_path):
     assert simulated(agents, "first").code == 0
     predicted = assistlearn("predict", run, "--out", tmp_path / "votes.csv")
     assert predicted.code == 0, predicted.err
-    [told] = assistlearn("check", agents[1], "--json").json["privacy"]["told"]
+    [told] = assistlearn("check", agents[1], "--json").json["told"]
     assert told["epsilon"] >= 2.0
     assert "epsilon" in assistlearn("check", agents[1]).out
 

@@ -364,11 +364,11 @@ def test_check_says_how_much_of_the_labels_was_told(tmp_path):
     clinic = owned(tmp_path / "a", "1.5")[0]
     people = Ids([f"p-{i:04d}" for i in range(50)])
     LabelLedger(tmp_path / "a" / "clinic-models", "y", ["class 0", "class 1"]).tell("a", people, np.arange(50) % 2, 1.0)
-    [limit] = assistlearn("check", clinic, "--json").json["privacy"]["limits"]
+    [limit] = assistlearn("check", clinic, "--json").json["limits"]
     assert limit["key"] == "privacy.max_label_epsilon"
     assert (limit["allowed"], limit["spent"], limit["left"]) == (1.5, 1.0, 0.5)
     shown = assistlearn("check", clinic).out
-    assert "What may be told about each person, and what was told" in shown
+    assert "What remains of the limits" in shown
     assert "max_label" in shown
 
 

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
-from assistlearn.cli.consent import told_in_words
 from assistlearn.cli.output import (
     AgentFile,
     Force,
@@ -22,11 +20,11 @@ from assistlearn.cli.output import (
     plain,
     say,
     say_json,
-    say_table,
-    table_of,
+    show_table,
 )
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.evaluation.words import counted, size
+from assistlearn.extras import install_line
 
 if TYPE_CHECKING:
     from assistlearn.agent.loading import Holdings, LoadedAgent
@@ -50,11 +48,19 @@ def audit(
     path = _ledger(agent)
     chain = followed(path)
     entries = [entry for entry in read(path) if not run or entry.run == run]
-    facts = {"ledger": str(path), "whole": True, "entries": chain.number} | _summary(entries)
-    facts |= {"totals": _totals(entries), "counted": {} if run else _counted(chain.tally)}
-    facts["decisions"] = [entry.decision for entry in entries if entry.decision is not None]
-    facts["rebuilt"] = [{"initiator": e.peer, "time": e.time} for e in entries if e.counts is not None]
-    facts["told"] = [] if run else [asdict(each) for each in told_at(ToldBook(path.parent / "told"))]
+    facts = {
+        "ledger": str(path),
+        "whole": True,
+        "entries": chain.number,
+        "runs": sorted({entry.run for entry in entries if entry.run}),
+        "first": entries[0].time if entries else None,
+        "last": entries[-1].time if entries else None,
+        "totals": _totals(entries),
+        "counted": {} if run else _counted(chain.tally),
+        "decisions": [entry.decision for entry in entries if entry.decision is not None],
+        "rebuilt": [{"initiator": e.peer, "time": e.time} for e in entries if e.counts is not None],
+        "told": [] if run else [asdict(each) for each in told_at(ToldBook(path.parent / "told"))],
+    }
     if json:
         say_json(facts)
     else:
@@ -75,14 +81,6 @@ def _ledger(agent: Path) -> Path:
     path = ledger_of(description.models)
     check_counts(description.models, description.name)
     return path
-
-
-def _summary(entries: Sequence[Entry]) -> dict[str, Any]:
-    return {
-        "runs": sorted({entry.run for entry in entries if entry.run}),
-        "first": entries[0].time if entries else None,
-        "last": entries[-1].time if entries else None,
-    }
 
 
 def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
@@ -112,10 +110,10 @@ def _show(facts: dict[str, Any], run: str) -> None:
     if not facts["totals"]:
         say(f"No message{f' of run {plain(run)}' if run else ''} has left this organisation or come in.")
     else:
-        say_table(_view(facts["totals"], "sent", "What left this organisation", "to"))
-        say_table(_view(facts["totals"], "received", "What came in", "from"))
+        _show_messages(facts["totals"], "sent", "What left this organisation", "to")
+        _show_messages(facts["totals"], "received", "What came in", "from")
         if any(row["direction"] == "refused" for row in facts["totals"]):
-            say_table(_view(facts["totals"], "refused", "What was refused unread", "from"))
+            _show_messages(facts["totals"], "refused", "What was refused unread", "from")
         runs = ", ".join(map(plain, facts["runs"])) or "none"
         say(f"Runs: {runs}. From {_moment(facts['first'])} to {_moment(facts['last'])}, UTC.")
     for decision in facts["decisions"]:
@@ -126,7 +124,7 @@ def _show(facts: dict[str, Any], run: str) -> None:
             f"{_moment(rebuilt['time'])}, UTC (assistlearn recount)."
         )
     for peer, counts in facts["counted"].items():
-        told = ", ".join(f"{n:,} {unit.removesuffix('s') if n == 1 else unit}" for unit, n in counts.items())
+        told = ", ".join(counted(n, unit.removesuffix("s")) for unit, n in counts.items())
         say(f"Counted for {plain(peer)}, since the first run: {told}.")
     for told in facts["told"]:
         say(told_in_words(told))
@@ -149,15 +147,52 @@ def _moment(time: str) -> str:
     return time[:19].replace("T", " ")
 
 
-def _view(totals: Sequence[dict[str, Any]], direction: str, title: str, towards: str) -> Table:
+def _show_messages(totals: Sequence[dict[str, Any]], direction: str, title: str, towards: str) -> None:
     rows = [row for row in totals if row["direction"] == direction]
     n_bytes, n_messages = sum(row["bytes"] for row in rows), sum(row["messages"] for row in rows)
+    cells = (
+        (row["peer"], f"{row['type']}: {row['words']}", f"{row['messages']:,}", f"{row['bytes']:,}") for row in rows
+    )
     title = f"{title}: {size(n_bytes)} in {counted(n_messages, 'message')}"
-    view = table_of([towards, "what"], ["messages", "bytes"], title)
-    for row in rows:
-        words = f"{row['type']}: {row['words']}"
-        view.add_row(plain(row["peer"]), plain(words), f"{row['messages']:,}", f"{row['bytes']:,}")
-    return view
+    show_table(title, [towards, "what"], ["messages", "bytes"], cells)
+
+
+def told_in_words(told: dict[str, Any]) -> str:
+    """Return the sentence for the values of a :class:`~assistlearn.agent.limits.ToldSummary`.
+
+    >>> told = {"initiator": "clinic", "people": 9, "bits": 18.0, "predictions": 1}
+    >>> print(told_in_words(told | {"epsilon": 12.0, "epsilon_at_delta": 11.9}))  # doctest: +NORMALIZE_WHITESPACE
+    clinic was told about 9 people; about one person at most: 18 bits, 1 prediction,
+    epsilon 12.0 in all (11.9 at delta 1e-6).
+    """
+    parts = [f"{told['bits']:,g} bits", counted(told["predictions"], "prediction")]
+    if told["epsilon"]:
+        near = told["epsilon_at_delta"]
+        more = install_line("privacy") + " for the epsilon at a delta" if near is None else f"{near:.1f} at delta 1e-6"
+        parts.append(f"epsilon {told['epsilon']:.1f} in all ({plain(more)})")
+    people = "1 person" if told["people"] == 1 else f"{told['people']:,} people"
+    return f"{plain(told['initiator'])} was told about {people}; about one person at most: {', '.join(parts)}."
+
+
+def show_limits(limits: Sequence[dict[str, Any]]) -> None:
+    """Print what is spent and left of limits, given the values of a :class:`~assistlearn.agent.releases.LimitUse`."""
+    rows = (
+        (
+            *(row["initiator"] or "each run", row["key"], row["counts"]),
+            *(_amount(row["spent"]), _amount(row["allowed"], "none"), _amount(row["left"])),
+        )
+        for row in limits
+    )
+    numbers = ["spent", "allowed", "left"]
+    show_table("What remains of the limits", ["initiator", "limit", "counts"], numbers, rows)
+
+
+def _amount(value: Any, none: str = "-") -> str:
+    if value is None:
+        return none
+    if isinstance(value, list | tuple):
+        return ", ".join(value)
+    return f"{value:,g}" if value < 1e6 else f"{value:,.0f}"
 
 
 # ``assistlearn privacy``: what was released about a sample, compared with what the columns hold; and an attack.
@@ -206,12 +241,12 @@ def _check_options(place: Path, helper: bool, run: str, attack: bool, plot: Path
 
 
 def _of_run(place: Path) -> dict[str, Any]:
-    from assistlearn.cli.report import labels_told
+    from assistlearn.cli.report import logged
     from assistlearn.initiator.folder import RunFolder, refuse_incomplete, releases_of_run
 
     folder = RunFolder(place)
     refuse_incomplete(folder)
-    settings, released, labels = folder.settings(), releases_of_run(folder), labels_told(folder)
+    settings, released, labels = folder.settings(), releases_of_run(folder), logged(folder)["labels"]
     return {
         "run": settings.run,
         "initiator": settings.initiator,
@@ -323,7 +358,6 @@ GUESSED = (
     "Rank is the rank correlation with the numbers, at the largest share. Shares of fewer than ten people are left out."
 )
 NO_EPSILON = "No epsilon limits what the answers reveal about a helper's columns: the answers are not randomised."
-CLEAR = "Helpers were told the true labels, as numbers."
 BETTER = (
     "This attack used only the labels, as they were told, and what was released. An attacker with columns of its own "
     "guesses better. Nothing has left this machine."
@@ -334,16 +368,12 @@ def show_run(facts: dict[str, Any]) -> None:
     from assistlearn.methods.label_private import spent_in_words
 
     say(f"Run [bold]{plain(facts['run'])}[/] ({plain(facts['method'])}), at its initiator {plain(facts['initiator'])}.")
-    view = _released("agent")
-    for agent, releases in facts["released"].items():
-        for release in releases:
-            _add(view, (plain(agent),), release)
-    say_table(view)
+    _show_released(["agent"], [((agent,), each) for agent, releases in facts["released"].items() for each in releases])
     say(KINDS)
     say(LABELS)
     say("A helper can compare this with what its columns hold. It then types: assistlearn privacy FILE")
     if facts["epsilon"] is None:
-        say(CLEAR)
+        say("Helpers were told the true labels, as numbers.")
     else:
         say(
             f"Helpers were told randomised labels: epsilon [bold]{facts['epsilon']:g}[/]. "
@@ -360,21 +390,15 @@ def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
         "sample. This is the sum of their entropies; numbers with many values are put into 32 bins of equal counts."
     )
     if facts["runs"]:
-        view = _released("run", "initiator")
-        for run in facts["runs"]:
-            for release in run["releases"]:
-                _add(view, (plain(run["run"]), plain(run["initiator"])), release)
-        say_table(view)
-        say(KINDS)
-        for run in facts["runs"]:
-            if run["epsilon"] is not None:
-                say(f"In run {plain(run['run'])} the labels that came were randomised: epsilon {run['epsilon']:g}.")
-        _show_told(facts["told"])
+        _show_helped(facts["runs"], facts["told"])
     else:
         say("It remembers no run in which it helped.")
     for run, bits in facts["forgotten"].items():
         say(f"Run {plain(run)} is forgotten here. Its answers were {bits:,} bits, about all samples together.")
-    _show_limits(facts["limits"])
+    if facts["limits"]:
+        show_limits(facts["limits"])
+    else:
+        say(plain("No limits are set. They can be set in the tables [allow] and [privacy] of the agent file."))
     for attack in facts["attacks"] or ():
         _show_attack(attack)
     if facts["attacks"]:
@@ -383,59 +407,37 @@ def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
         say(f"The picture: {plain(picture)}")
 
 
-def _released(*first: str) -> Table:
-    return table_of([*first, "what"], ["times", "bits", "bits as sent"], "What was released about a sample")
-
-
-def _add(view: Table, first: tuple[str, ...], release: dict[str, Any]) -> None:
-    bits = (f"{release[name]:,.1f}" for name in ("said", "sent"))
-    view.add_row(*first, release["kind"], f"{release['times']:,}", *bits)
-
-
-def _show_told(told: list[dict[str, Any]]) -> None:
-    for one in told:
-        say(
-            f"Counted person by person, because the file has a table {plain('[privacy]')}: {plain(one['initiator'])} "
-            f"was told at most {one['bits']:,.0f} bits about one person, and {one['mean_bits']:,.1f} bits on average."
-        )
-        if one["epsilon"]:
-            delta = "" if one["epsilon_at_delta"] is None else f" ({one['epsilon_at_delta']:.2f} at a delta of 1e-6)"
-            say(f"Randomised answers to it add up to epsilon [bold]{one['epsilon']:g}[/] about one person{delta}.")
-    if not any(one["epsilon"] for one in told):
+def _show_helped(runs: Sequence[dict[str, Any]], told: Sequence[dict[str, Any]]) -> None:
+    releases = [((run["run"], run["initiator"]), each) for run in runs for each in run["releases"]]
+    _show_released(["run", "initiator"], releases)
+    say(KINDS)
+    for run in runs:
+        if run["epsilon"] is not None:
+            say(f"In run {plain(run['run'])} the labels that came were randomised: epsilon {run['epsilon']:g}.")
+    for each in told:
+        say(told_in_words(each))
+    if not any(each["epsilon"] for each in told):
         say(f"{NO_EPSILON} Add --attack to see what an attacker would learn.")
 
 
-def _show_limits(limits: list[dict[str, Any]]) -> None:
-    if not limits:
-        say(
-            f"No limits are set. They can be set in the tables {plain('[allow]')} and {plain('[privacy]')} of the "
-            "agent file."
-        )
-        return
-    view = table_of(["initiator", "limit", "counts"], ["spent", "allowed", "left"], "What remains of the limits")
-    for row in limits:
-        numbers = (_amount(row[name]) for name in ("spent", "allowed", "left"))
-        view.add_row(plain(row["initiator"] or "each run"), row["key"], row["counts"], *numbers)
-    say_table(view)
-
-
-def _amount(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, list | tuple):
-        return plain(", ".join(value))
-    return f"{value:,g}" if value < 1e6 else f"{value:,.0f}"
+def _show_released(first: Sequence[str], releases: Sequence[tuple[tuple[str, ...], dict[str, Any]]]) -> None:
+    rows = (
+        (*whose, each["kind"], f"{each['times']:,}", f"{each['said']:,.1f}", f"{each['sent']:,.1f}")
+        for whose, each in releases
+    )
+    show_table("What was released about a sample", [*first, "what"], ["times", "bits", "bits as sent"], rows)
 
 
 def _show_attack(attack: dict[str, Any]) -> None:
     shares = sorted({found["share"] for column in attack["columns"] for found in column["inferred"]})
     title = f"How well {attack['initiator']} could guess a column: AUC, 0.5 is chance, 1 is certain"
-    view = table_of(["column"], [*(f"{share:.0%} known" for share in shares), "rank"], plain(title))
+    rows = []
     for column in attack["columns"]:
         by_share = {found["share"]: found for found in column["inferred"]}
         cells = [_guess(by_share.get(share)) for share in shares] if column["what"] else ["one value"] * len(shares)
-        view.add_row(plain(column["column"]), *cells, _rank(by_share.get(max(shares, default=0.0))))
-    say_table(view)
+        rank = by_share.get(max(shares, default=0.0), {"rank": None})["rank"]
+        rows.append((column["column"], *cells, "" if rank is None else f"{rank:.2f}"))
+    show_table(title, ["column"], [*(f"{share:.0%} known" for share in shares), "rank"], rows)
     votes = ", with votes as if these people had been asked for" if attack["with_votes"] else ""
     runs = ", ".join(map(plain, attack["runs"]))
     say(f"From the labels and what was released about {attack['people']:,} people in: {runs}{votes}.")
@@ -448,10 +450,6 @@ def _guess(found: dict[str, Any] | None) -> str:
     if found is None:
         return "too few"
     return f"{found['auc']:.2f}±{found['auc_error']:.2f} ({found['without']:.2f})"
-
-
-def _rank(found: dict[str, Any] | None) -> str:
-    return "" if found is None or found["rank"] is None else f"{found['rank']:.2f}"
 
 
 # ``assistlearn recount``: rebuild counts of what was asked and told, where the ledger or ``told/`` was lost.

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from assistlearn.cli.consent import told_in_words
-from assistlearn.cli.output import Json, command, plain, say, say_json, say_table, table_of
+from assistlearn.cli.audit import show_limits, told_in_words
+from assistlearn.cli.output import Json, command, plain, say, say_json, show_table
 from assistlearn.errors import AssistLearnError, Problems, SettingsError, TableError
 from assistlearn.evaluation.words import counted
 
 if TYPE_CHECKING:
     from assistlearn.agent.file import AgentDescription
-    from assistlearn.agent.loading import Holdings, LoadedAgent
+    from assistlearn.agent.loading import LoadedAgent
 
 
 # Agent files to start from, with a comment at every key.
@@ -231,7 +231,7 @@ def check(
     checked = [_checked(file, problems) for file in files]
     together = None if len(files) == 1 else _together(checked, problems)
     problems.settle()
-    shown = [each.facts for each in checked]
+    shown = [facts for *_, facts in checked]
     if json:
         say_json(shown[0] if together is None else {"agents": shown, "together": together})
         return
@@ -242,44 +242,44 @@ def check(
     say("[green]All is well.[/]")
 
 
-@dataclass
-class _Checked:
-    description: AgentDescription | None = None
-    agent: LoadedAgent | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+Checked: TypeAlias = "tuple[AgentDescription | None, LoadedAgent | None, dict[str, Any]]"
+"""What an agent's file says, the agent with its table, and the facts about both, as far as these could be read."""
 
 
-def _checked(file: Path, problems: Problems) -> _Checked:
+def _checked(file: Path, problems: Problems) -> Checked:
     """Check an agent by itself. Whatever is wrong is added to the problems."""
     from assistlearn.agent.file import load_description
+    from assistlearn.agent.limits import told_at
     from assistlearn.agent.loading import describe, from_loaded, load_agent, secret_of
+    from assistlearn.agent.releases import limits_at
 
-    known, now = _Checked(), datetime.now(UTC)
+    description: AgentDescription | None = None
+    agent: LoadedAgent | None = None
     with problems.gathered():
-        known.description = load_description(file)
-    if known.description is None:
-        return known
+        description = load_description(file)
+    if description is None:
+        return None, None, {}
     with problems.gathered():
-        secret_of(known.description)
+        secret_of(description)
     with problems.gathered():
         try:
-            known.agent = load_agent(known.description)
+            agent = load_agent(description)
         except OSError as error:
             if isinstance(error, AssistLearnError):
                 raise
             raise TableError(f"{file}: the table cannot be read: {error}. Correct its rights.") from None
-    if known.agent is None or problems.found:
-        return known
-    holdings = from_loaded(known.agent)  # raises if ids cannot be aligned
-    summary = describe(known.agent, now)
-    if known.description.secret is None:
+    if agent is None or problems.found:
+        return description, agent, {}
+    now, holdings = datetime.now(UTC), from_loaded(agent)  # raises if ids cannot be aligned
+    summary = describe(agent, now)
+    if description.secret is None:
         summary = replace(summary, notes=(*summary.notes, NO_SECRET))
-    more = {"limits": _limits(holdings, now), "privacy": _privacy(known.description, holdings, now)}
-    known.facts = summary.to_dict() | more
-    return known
+    limits = [asdict(each) for each in limits_at(holdings, now)] + _labels(description)
+    told = [] if holdings.privacy is None else [asdict(each) for each in told_at(holdings.privacy.book)]
+    return description, agent, summary.to_dict() | {"limits": limits, "told": told}
 
 
-def _together(checked: Sequence[_Checked], problems: Problems) -> dict[str, Any] | None:
+def _together(checked: Sequence[Checked], problems: Problems) -> dict[str, Any] | None:
     """Return how agents fit together: how many of the initiator's samples each helper holds, and what to look at.
 
     Whatever is wrong is added to the problems; an agent that could not be read is left out.
@@ -287,12 +287,12 @@ def _together(checked: Sequence[_Checked], problems: Problems) -> dict[str, Any]
     from assistlearn.agent.loading import notes_together, overlap
     from assistlearn.reach.processes.reach_processes import check_together
 
-    described = [each.description for each in checked if each.description is not None]
+    described = [description for description, *_ in checked if description is not None]
     if len(described) < len(checked):
         return None
     with problems.gathered():
         check_together(described)
-    agents = [each.agent for each in checked if each.agent is not None]
+    agents = [agent for _, agent, _ in checked if agent is not None]
     initiators = [agent for agent in agents if agent.description.is_initiator]
     if len(initiators) != 1:
         return None
@@ -313,21 +313,6 @@ def _show_together(together: dict[str, Any]) -> None:
         say(f"{plain(name)} holds {shared:,} of the {together['samples']:,} samples of {plain(together['initiator'])}.")
     for note in together["notes"]:
         say(f"[yellow]Note:[/] {plain(note)}")
-
-
-def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
-    """Return how much each initiator has used of the limits under ``[allow]``; None if the file has no such table."""
-    from assistlearn.protocol.ledger import counted
-
-    if holdings.limits is None:
-        return None
-    tally, day = counted(holdings.home / "ledger.jsonl"), now.date().isoformat()
-    used = [
-        row
-        for initiator in dict.fromkeys([*holdings.limits.initiators, *tally.consented(now)])
-        for row in holdings.limits.used(initiator, tally.of(initiator), day)
-    ]
-    return {"used": used, "of_one_run": holdings.limits.of_one_run()}
 
 
 def _labels(description: AgentDescription) -> list[dict[str, Any]]:
@@ -355,18 +340,6 @@ def _labels(description: AgentDescription) -> list[dict[str, Any]]:
     ]
 
 
-def _privacy(description: AgentDescription, holdings: Holdings, now: datetime) -> dict[str, Any] | None:
-    """Return what is left of the limits under ``[privacy]``, and what was told; None if the file has no such table."""
-    from assistlearn.agent.limits import told_at
-    from assistlearn.agent.releases import limits_at
-
-    if holdings.privacy is None:
-        return None
-    limits = [asdict(each) for each in limits_at(holdings, now) if each.key.startswith("privacy.")]
-    limits += _labels(description)
-    return {"limits": limits, "told": [asdict(each) for each in told_at(holdings.privacy.book)]}
-
-
 def _show(facts: dict[str, Any]) -> None:
     say(f"[bold]{plain(facts['name'])}[/] ({facts['role']}): {facts['rows']:,} rows from {plain(facts['source'])}")
     say(f"learner: {plain(facts['learner'])}")
@@ -376,26 +349,26 @@ def _show(facts: dict[str, Any]) -> None:
         say("labels: " + ", ".join(f"{plain(label)} ({count:,})" for label, count in facts["classes"].items()))
     if facts["weights"] is not None:
         say(_in_words(facts["weights"]))
-    _show_columns(facts["columns"])
+    if facts["columns"]:  # an initiator with labels alone has none
+        columns = ((c["name"], c["kind"], f"{c['missing']:.1%}", f"{c['distinct']:,}") for c in facts["columns"])
+        show_table("", ["feature", "kind"], ["missing", "different values"], columns)
     for title, key in (("What would leave this organisation", "leaves"), ("What stays", "stays")):
         say(f"[bold]{title}[/]")
         for line in facts[key]:
             say(f"  - {plain(line)}")
-    if facts["limits"] is not None:
-        _show_limits(facts["limits"])
-    if facts["privacy"] is not None:
-        _show_privacy(facts["privacy"])
+    _show_limits(facts["limits"])
+    for row in facts["told"]:
+        say(told_in_words(row))
     for note in facts["notes"]:
         say(f"[yellow]Note:[/] {plain(note)}")
 
 
-def _show_columns(columns: list[dict[str, Any]]) -> None:
-    if not columns:  # an initiator with labels alone
-        return
-    view = table_of(["feature", "kind"], ["missing", "different values"])
-    for column in columns:
-        view.add_row(plain(column["name"]), column["kind"], f"{column['missing']:.1%}", f"{column['distinct']:,}")
-    say_table(view)
+def _show_limits(limits: Sequence[dict[str, Any]]) -> None:
+    if limits:
+        show_limits(limits)
+    for row in limits:
+        if row.get("true_labels_told"):
+            say(f"Of {row['true_labels_told']:,} people helpers were told the true label: no epsilon limits that.")
 
 
 def _in_words(weights: dict[str, Any]) -> str:
@@ -403,29 +376,3 @@ def _in_words(weights: dict[str, Any]) -> str:
     return (
         f"weights: column {plain(repr(weights['column']))}, from {weights['least']:g} to {weights['greatest']:g}{zero}"
     )
-
-
-def _show_limits(limits: dict[str, Any]) -> None:
-    title = "What others may ask for, and what they have used"
-    view = table_of(["initiator", "limit", "counts"], ["used", "allowed", "left"], title)
-    for row in limits["used"]:
-        numbers = (f"{row[name]:,}" for name in ("used", "allowed", "left"))
-        view.add_row(plain(row["initiator"]), row["limit"], row["counts"], *numbers)
-    say_table(view)
-    each = ", ".join(f"{key} {'none' if most is None else f'{most:,}'}" for key, most in limits["of_one_run"].items())
-    say(f"In each run: {each}. The limits are keys under {plain('[allow]')}.")
-
-
-def _show_privacy(privacy: dict[str, Any]) -> None:
-    title = "What may be told about each person, and what was told"
-    view = table_of(["initiator", "limit", "counts"], ["spent", "allowed", "left"], title)
-    for row in privacy["limits"]:
-        allowed = ", ".join(row["allowed"]) if isinstance(row["allowed"], tuple) else f"{row['allowed']:,g}"
-        spent, left = ("" if row[name] is None else f"{row[name]:,g}" for name in ("spent", "left"))
-        view.add_row(plain(row["initiator"] or "any"), row["key"], row["counts"], spent, plain(allowed), left)
-    say_table(view)
-    for row in privacy["limits"]:
-        if row.get("true_labels_told"):
-            say(f"Of {row['true_labels_told']:,} people helpers were told the true label: no epsilon limits that.")
-    for row in privacy["told"]:
-        say(told_in_words(row))

@@ -7,14 +7,13 @@ import os
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assistlearn.cli.output import AgentFile, Json, agreed, command, plain, say, say_json
 from assistlearn.errors import RequestsError, SettingsError
 from assistlearn.evaluation.words import counted
-from assistlearn.extras import install_line
 
 if TYPE_CHECKING:
     from assistlearn.agent.consent import ConsentRequest, Inbox
@@ -154,26 +153,3 @@ def _user() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         return f"user {os.getuid()}" if hasattr(os, "getuid") else "an unknown user"
-
-
-def told_in_words(told: dict[str, Any]) -> str:
-    """Return the sentence for the values of a :class:`~assistlearn.agent.limits.ToldSummary`.
-
-    >>> told = {"initiator": "clinic", "people": 9, "bits": 18.0, "predictions": 1}
-    >>> print(told_in_words(told | {"epsilon": 12.0, "epsilon_at_delta": 11.9}))  # doctest: +NORMALIZE_WHITESPACE
-    clinic was told about 9 people; about one person at most: 18 bits, 1 prediction,
-    epsilon 12.0 in all (11.9 at delta 1e-6).
-    """
-    from assistlearn.agent.limits import DELTA
-
-    parts = [f"{told['bits']:,g} bits", counted(told["predictions"], "prediction")]
-    if told["epsilon"]:
-        near = told["epsilon_at_delta"]
-        at_delta = (
-            f"{near:.1f} at delta {DELTA:.0e}".replace("e-0", "e-")
-            if near is not None
-            else plain(f"{install_line('privacy')} for the epsilon at a delta")
-        )
-        parts.append(f"epsilon {told['epsilon']:.1f} in all ({at_delta})")
-    people = "1 person" if told["people"] == 1 else f"{told['people']:,} people"
-    return f"{plain(told['initiator'])} was told about {people}; about one person at most: {', '.join(parts)}."

@@ -27,8 +27,7 @@ from assistlearn.cli.output import (
     plain,
     say,
     say_json,
-    say_table,
-    table_of,
+    show_table,
 )
 from assistlearn.cli.predict import predicted, show_predicted
 from assistlearn.cli.report import outcome, show_result
@@ -164,12 +163,12 @@ def members(authority: Folder, json: Json = False) -> None:
     if json:
         say_json({"members": [_member(one) for one in standings]})
         return
-    table = table_of(["name", "kind", "signed", "valid until", "revoked"])
-    for one in standings:
-        revoked = "" if one.revoked is None else f"{one.revoked:%d %B %Y}"
-        days = f"{one.signed.at:%d %B %Y}", f"{one.signed.until:%d %B %Y}"
-        table.add_row(plain(one.signed.name), one.signed.kind, *days, revoked)
-    say_table(table)
+    rows = [
+        (one.signed.name, one.signed.kind, *("" if day is None else f"{day:%d %B %Y}" for day in days))
+        for one in standings
+        for days in [(one.signed.at, one.signed.until, one.revoked)]
+    ]
+    show_table("", ["name", "kind", "signed", "valid until", "revoked"], [], rows)
 
 
 def _member(one: Standing) -> dict[str, Any]:

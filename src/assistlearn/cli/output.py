@@ -41,15 +41,18 @@ def say(text: str) -> None:
     Console(highlight=False, emoji=False).print(text, soft_wrap=True)
 
 
-def table_of(words: Sequence[str], numbers: Sequence[str] = (), title: str | None = None) -> Table:
-    """Return a table with columns of words, followed by columns of numbers."""
-    table = Table(*words, title=title, title_justify="left")
+def show_table(
+    title: str, words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[object] | None]
+) -> None:
+    """Print a table with columns of words, followed by columns of numbers. A line is drawn where a row is None."""
+    table = Table(*map(plain, words), title=plain(title) or None, title_justify="left")
     for name in numbers:
-        table.add_column(name, justify="right")
-    return table
-
-
-def say_table(table: Table) -> None:
+        table.add_column(plain(name), justify="right")
+    for row in rows:
+        if row is None:
+            table.add_section()
+        else:
+            table.add_row(*map(plain, row))
     Console(highlight=False, emoji=False).print(table)
 
 

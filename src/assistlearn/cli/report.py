@@ -6,15 +6,14 @@ import os
 import sys
 import tempfile
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from assistlearn.cli.output import (
     Force,
@@ -27,8 +26,7 @@ from assistlearn.cli.output import (
     plain,
     say,
     say_json,
-    say_table,
-    table_of,
+    show_table,
 )
 from assistlearn.cli.worth import show_pilot
 from assistlearn.errors import SettingsError
@@ -49,14 +47,10 @@ from assistlearn.evaluation.words import (
 if TYPE_CHECKING:
     from assistlearn.evaluation.metrics import Difference
     from assistlearn.evaluation.result import AgentRow, Confusion, Findings, Headline, SharedIn, ShareRow
-    from assistlearn.events import RunGoesOn
     from assistlearn.initiator.folder import RunFolder
-    from assistlearn.plan import Plan
     from assistlearn.report.story import View
     from assistlearn.web.live import Watched
 
-
-E = TypeVar("E")
 
 MOST_CLASSES = 12
 """With more classes, the table leaves out how often each class was predicted. ``--json`` has these counts."""
@@ -68,17 +62,14 @@ SHARED = {
 LOST = {"accuracy": "accuracy lost without it", "loss": "loss higher without it"}
 
 
-def show(
-    run: RunPath,
-    json: Json = False,
-) -> None:
+def show(run: RunPath, json: Json = False) -> None:
     """Show the result of a run: how good it is, who contributed what, why it stopped, what was exchanged."""
     from assistlearn.initiator.folder import RunFolder, terms_of
 
     folder = RunFolder(run)
     is_pilot = terms_of(folder.settings()) is not None
+    found = {"worth": folder.worth()} if is_pilot else {}
     if json:
-        found = {"worth": folder.worth()} if is_pilot else {}
         say_json({"folder": str(run), "settings": folder.settings().to_dict()} | outcome(folder) | found)
     elif is_pilot:
         show_pilot(folder)
@@ -89,15 +80,14 @@ def show(
 def outcome(folder: RunFolder) -> dict[str, Any]:
     from assistlearn.initiator.folder import log_is_whole
 
-    result, view = folder.result(), told(folder)
+    result, view = folder.result(), viewed(folder)
+    known = {row.round: row.accuracy for row in view.rounds if row.accuracy is not None}
     return {
         "finished": result is not None,
         "turns": folder.n_turns,
         "log_is_whole": result is None or log_is_whole(folder),
-        "holdout_accuracy": accuracy_by_round(view),
-        "labels": labels_told(folder),
-        "sat_out": sat_out(folder),
-        "goes_on": None if (before := goes_on_of(folder)) is None else asdict(before),
+        "holdout_accuracy": [known.get(round) for round in range(1, max(known, default=0) + 1)],
+        **logged(folder),
         "combination": None if result is None else result.get("combination"),
         "evaluation": None if result is None else result.get("evaluation"),
         "unchecked": view.unchecked or None,
@@ -109,17 +99,38 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
     }
 
 
-def told(folder: RunFolder) -> View:
+def viewed(folder: RunFolder) -> View:
     """Return what a run says, by its events and its result, with a row for every round."""
     from assistlearn.report.story import state_of, story_of
 
     return story_of(folder, ledger=False, most_rows=sys.maxsize).view(state_of(folder))
 
 
-def show_result(folder: RunFolder) -> None:
-    from assistlearn.events import StopReason
-    from assistlearn.initiator.folder import log_is_whole
+def logged(folder: RunFolder) -> dict[str, Any]:
+    """Return what only the log of a run says; None for what has not happened.
 
+    ``labels``: what helpers were told of the labels, if they were not told the true ones. ``sat_out``: for each agent
+    that sat turns out and said why, how many, the first, and why it sat out the last. ``goes_on``: what has changed
+    since the earlier run.
+    """
+    from assistlearn.events import LabelsTold, RunGoesOn, TurnFinished, read
+
+    labels: dict[str, Any] | None = None
+    goes_on: dict[str, Any] | None = None
+    sat_out: dict[str, dict[str, Any]] = {}
+    for recorded in read(folder.events):
+        match recorded.event:
+            case LabelsTold() as event:
+                labels = asdict(event)
+            case RunGoesOn() as event:
+                goes_on = asdict(event)
+            case TurnFinished(why=why, agent=agent, turn=turn) if why:
+                before = sat_out.get(agent, {"turns": 0, "first": turn})
+                sat_out[agent] = before | {"turns": before["turns"] + 1, "why": why}
+    return {"labels": labels, "sat_out": sat_out, "goes_on": goes_on}
+
+
+def show_result(folder: RunFolder) -> None:
     settings, result = folder.settings(), folder.result()
     if result is None:
         from assistlearn.reach.opening import resuming
@@ -128,160 +139,112 @@ def show_result(folder: RunFolder) -> None:
         if folder.lost_result:
             say("[yellow]It was finished once:[/] its result.json is lost. Go on to make it again.")
         say("Go on with it: " + plain(resuming(folder)))
-        return
-    rounds, reason = counted(result["n_rounds"], "round"), StopReason[result["stop_reason"]]
-    samples = counted(result["n_samples"], "sample")
-    what = f"Run [bold]{plain(settings.run)}[/] ({plain(settings.plan.method)}) on {samples}"
-    view = told(folder)
+    else:
+        _show_finished(folder, result)
+
+
+def _show_finished(folder: RunFolder, result: dict[str, Any]) -> None:
+    from assistlearn.initiator.folder import log_is_whole
+
+    settings, view, log = folder.settings(), viewed(folder), logged(folder)
+    rounds, samples = counted(result["n_rounds"], "round"), counted(result["n_samples"], "sample")
     made = max((row.round for row in view.rounds), default=0)
-    counting = f"{result['n_rounds']} of {made} rounds count" if made > result["n_rounds"] else rounds
-    say(f"{what}: {counting}; it stopped because: {reason}.")
+    counting = rounds if made <= result["n_rounds"] else f"{result['n_rounds']} of {made} rounds count"
+    what = f"Run [bold]{plain(settings.run)}[/] ({plain(settings.plan.method)}) on {samples}"
+    say(f"{what}: {counting}; it stopped because: {view.stop_reason}.")
     if not log_is_whole(folder):
         say(f"[yellow]{plain(folder.events)} lacks the end of the run:[/] rounds and turns may be missing here.")
-    _show_goes_on(folder)
-    for agent, left in result.get("left", {}).items():
-        say(f"[yellow]The run went on without {plain(agent)} from turn {left['turn']} on:[/] {plain(left['reason'])}")
-    for agent, turns in sat_out(folder).items():
-        which = f"{counted(turns['turns'], 'turn')} out, the first of them turn {turns['first']}"
-        say(f"[yellow]{plain(agent)} sat {which}:[/] {plain(turns['why'])}")
+    for words in view.goes_on:
+        say(plain(words))
+    _show_absences(result.get("left", {}), log["sat_out"])
     if settings.label_only:
         say(f"{plain(settings.initiator)} has labels but no columns: it took no turns, and the helpers' votes count.")
-    say_table(_contributions([row for row in view.agents if row.agent in settings.turn_takers]))
-    best = next((row.accuracy for row in view.rounds if row.round == max(result["n_rounds"], 1)), None)
+    _show_contributions([row for row in view.agents if row.agent in settings.turn_takers])
     if view.answer is not None:
         show_report(view, settings.classes, rounds)
-    elif best is not None:
+    elif (best := {row.round: row.accuracy for row in view.rounds}.get(max(result["n_rounds"], 1))) is not None:
         say(f"Accuracy of all together on the hold-out samples, after {rounds}: [bold]{best:.1%}[/]")
     elif settings.plan.holdout is not None:
         say(f"[yellow]The accuracy on the hold-out samples is not known:[/] it is not in {plain(folder.events)}.")
     else:
         say(f"[yellow]{plain(view.unchecked)}[/]")
-    _show_labels(folder)
-    say(f"Probabilities: {_probabilities(settings.plan, result)}.")
-    _show_combination(view, result)
-    say_table(_traffic(view))
+    if log["labels"] is not None:
+        _show_labels(log["labels"])
+    say(f"Probabilities: {view.calibration}.")
+    if result.get("combination") is not None:
+        _show_combination(view, result["combination"])
+    _show_traffic(view)
 
 
-def _show_goes_on(folder: RunFolder) -> None:
-    from assistlearn.report.story import changes_in_words
-
-    if (before := goes_on_of(folder)) is not None:
-        for words in changes_in_words(before):
-            say(plain(words))
-
-
-def goes_on_of(folder: RunFolder) -> RunGoesOn | None:
-    """Return what has changed since the run that this one goes on from; None where it goes on from no other."""
-    from assistlearn.events import RunGoesOn
-
-    return _last(folder, RunGoesOn)
+def _show_absences(left: Mapping[str, dict[str, Any]], sat_out: Mapping[str, dict[str, Any]]) -> None:
+    for agent, at in left.items():
+        say(f"[yellow]The run went on without {plain(agent)} from turn {at['turn']} on:[/] {plain(at['reason'])}")
+    for agent, turns in sat_out.items():
+        which = f"{counted(turns['turns'], 'turn')} out, the first of them turn {turns['first']}"
+        say(f"[yellow]{plain(agent)} sat {which}:[/] {plain(turns['why'])}")
 
 
-def _probabilities(plan: Plan, result: dict[str, Any]) -> str:
-    from assistlearn.evaluation.calibration import ScoreCalibration, in_words
-
-    calibration = ScoreCalibration.from_json(result.get("calibration"))
-    return in_words(calibration, wanted=plan.calibrates, learned=result.get("combination") is not None)
-
-
-def _show_labels(folder: RunFolder) -> None:
-    """Print what helpers were told about the labels, if the true labels stayed with the initiator."""
+def _show_labels(labels: dict[str, Any]) -> None:
     from assistlearn.methods.label_private import caution, spent_in_words
 
-    told = labels_told(folder)
-    if told is None:
-        return
     say(
-        f"The true labels stayed here: helpers got labels changed at random, epsilon [bold]{told['epsilon']:g}[/]. "
-        f"{spent_in_words(told['most_spent'], told['n_true'])}"
+        f"The true labels stayed here: helpers got labels changed at random, epsilon [bold]{labels['epsilon']:g}[/]. "
+        f"{spent_in_words(labels['most_spent'], labels['n_true'])}"
     )
-    if told["n_changed"]:
-        say(f"The labels of {told['n_changed']:,} people have changed since they were told first. Helpers do not know.")
-    if caution(told["epsilon"]):
-        say(f"[yellow]{plain(caution(told['epsilon']))}[/]")
+    if labels["n_changed"]:
+        changed = f"The labels of {labels['n_changed']:,} people have changed since they were told first."
+        say(f"{changed} Helpers do not know.")
+    if caution(labels["epsilon"]):
+        say(f"[yellow]{plain(caution(labels['epsilon']))}[/]")
 
 
-def labels_told(folder: RunFolder) -> dict[str, Any] | None:
-    """Return what helpers were told of the labels; None where they were told the true ones, or nothing yet."""
-    from assistlearn.events import LabelsTold
-
-    told = _last(folder, LabelsTold)
-    return None if told is None else asdict(told)
-
-
-def _last(folder: RunFolder, kind: type[E]) -> E | None:
-    from assistlearn.events import read
-
-    found = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, kind)]
-    return found[-1] if found else None
-
-
-def _show_combination(view: View, result: dict[str, Any]) -> None:
-    """Print how the votes are combined, and what each round gained and cost, if the combination was learned."""
-    learned = result.get("combination")
-    if learned is None:
-        return
+def _show_combination(view: View, learned: dict[str, Any]) -> None:
+    """Print how the votes are combined, and what each round gained and cost."""
     losses = ", ".join(f"{plain(kind)} {loss:.3f}" for kind, loss in learned["losses"].items())
     what = combination_in_words(learned["kind"], view.subject.label_only)
     say(f"How the votes are combined: [bold]{what}[/]. Loss on unseen samples: {learned['loss']:.3f}.")
     say(f"Chosen in three folds, by these losses: {losses}.")
     if learned["skipped"]:
         say(f"Trees were not tried: {plain(learned['skipped'].removesuffix('.'))}.")
+    rows = (
+        (f"{row.round}{' (not kept)' * (row.kept is False)}", figure(row.loss, 4), figure(row.error, 4), bits)
+        for row in view.rounds
+        for bits in [figure(row.bits, 1)]
+        if row.loss is not None
+    )
     title = "What each round gained on unseen samples, and what it cost"
-    table = table_of(["round"], ["loss so far", "standard error", "bits per sample"], title)
-    for row in view.rounds:
-        if row.loss is not None:
-            kept = " (not kept)" if row.kept is False else ""
-            table.add_row(f"{row.round}{kept}", figure(row.loss, 4), figure(row.error, 4), figure(row.bits, 1))
-    say_table(table)
+    show_table(title, ["round"], ["loss so far", "standard error", "bits per sample"], rows)
 
 
-def accuracy_by_round(view: View) -> list[float | None]:
-    """Return the accuracy on the hold-out samples after each round, if there are any; None where the log lacks it."""
-    known = {row.round: row.accuracy for row in view.rounds if row.accuracy is not None}
-    return [known.get(round) for round in range(1, max(known, default=0) + 1)]
-
-
-def sat_out(folder: RunFolder) -> dict[str, dict[str, Any]]:
-    """Return, for each agent that sat turns out and said why: how many, the first, and why it sat out the last."""
-    from assistlearn.events import TurnFinished, read
-
-    out: dict[str, dict[str, Any]] = {}
-    for event in (recorded.event for recorded in read(folder.events)):
-        if isinstance(event, TurnFinished) and event.why:
-            before = out.get(event.agent, {"turns": 0, "first": event.turn})
-            out[event.agent] = before | {"turns": before["turns"] + 1, "why": event.why}
-    return out
-
-
-def _contributions(agents: Sequence[AgentRow]) -> Table:
+def _show_contributions(agents: Sequence[AgentRow]) -> None:
+    rows = ((row.agent, row.models, f"{row.weight:.3f}", _share(row.best)) for row in agents)
     numbers = ["models", "sum of weights", "best model in training"]
-    view = table_of(["agent"], numbers, "What each agent contributed")
-    for row in agents:
-        best = "-" if row.best is None else f"{row.best:.1%}"
-        view.add_row(plain(row.agent), str(row.models), f"{row.weight:.3f}", best)
-    return view
+    show_table("What each agent contributed", ["agent"], numbers, rows)
 
 
-def _traffic(view: View) -> Table:
+def _show_traffic(view: View) -> None:
+    rows = (
+        (row.helper, size(row.sent), size(row.received), figure(row.answer_bits, 2), figure(row.news_bits, 2))
+        for row in view.trained_with
+    )
     numbers = ["sent", "received", "bits per sample: answer", "news of a turn"]
-    table = table_of(["with"], numbers, "What was exchanged in training")
-    for row in view.trained_with:
-        bits = figure(row.answer_bits, 2), figure(row.news_bits, 2)
-        table.add_row(plain(row.helper), size(row.sent), size(row.received), *bits)
-    return table
+    show_table("What was exchanged in training", ["with"], numbers, rows)
 
 
 # What the hold-out samples show: figures with help and alone, who helped, and who did harm.
 
 
 def show_report(view: View, classes: Sequence[Any], rounds: str) -> None:
-    found, answer, subject = view.findings, view.answer, view.subject
+    found, answer, label_only = view.findings, view.answer, view.subject.label_only
     assert answer is not None
     samples = counted(answer.n_samples, "hold-out sample")
-    said = _answer(answer, subject.label_only)
+    said = _answer(answer, label_only)
     say(f"On {samples}, whose labels helpers were not told, after {rounds}: {said}")
-    say_table(_metrics(found, subject.label_only))
+    rows = (
+        (TITLES.get(each.name, each.name), _figure(each.assisted), _figure(each.alone), *_between(each.difference))
+        for each in found.metrics
+    )
+    show_table(compared_in_words(label_only), [""], ["with help", "alone", "difference", "95 % interval"], rows)
     for helper in found.worse:
         left_out = helper in found.left_out
         done = "its votes were left out" if left_out else 'its votes count, because worse_agent is "keep"'
@@ -289,11 +252,11 @@ def show_report(view: View, classes: Sequence[Any], rounds: str) -> None:
             f"[yellow]{plain(helper)} makes the result worse on these samples, by more than chance explains:[/] {done}."
         )
     if found.shares:
-        say_table(_shares(found))
-        if not subject.label_only:
-            say(plain(_narrow(shares_in_words(found, subject.initiator))))
+        _show_shares(found)
+        if not label_only:
+            say(plain(_narrow(shares_in_words(found, view.subject.initiator))))
     if found.confusion is not None:
-        say_table(_classes(found.confusion, classes))
+        _show_classes(found.confusion, classes)
 
 
 def _answer(answer: Headline, label_only: bool) -> str:
@@ -312,41 +275,32 @@ def _narrow(words: str) -> str:
     return words.replace("\N{NO-BREAK SPACE}%", "%")
 
 
-def _metrics(found: Findings, label_only: bool) -> Table:
-    view = table_of([""], ["with help", "alone", "difference", "95 % interval"], compared_in_words(label_only))
-    for each in found.metrics:
-        between = each.difference
-        difference = ("-", "-") if between is None else (f"{between.value:+.3f}", _interval(between))
-        view.add_row(TITLES.get(each.name, each.name), _figure(each.assisted), _figure(each.alone), *difference)
-    return view
-
-
-def _shares(found: Findings) -> Table:
+def _show_shares(found: Findings) -> None:
     of = found.shared_in
     other: SharedIn = "loss" if of == "accuracy" else "accuracy"
-    title = "Who helped: how much of the result is due to each helper's votes"
-    view = table_of(["helper"], [*SHARED[of], *SHARED[other], LOST[of]], title)
-    for row in found.shares:
-        lost = row.lost_without if of == "accuracy" else row.loss_without
-        view.add_row(plain(row.helper), *_share_of(row, of), *_share_of(row, other), f"{lost or 0.0:+.3f}")
+
+    def shares(row: ShareRow) -> Iterator[str]:
+        for each in (of, other):
+            yield from (f"{row.share(each):+.3f}", f"{2 * row.error(each):.3f}")
+
+    lost = "lost_without" if of == "accuracy" else "loss_without"
+    rows: list[Sequence[object] | None] = [
+        (row.helper, *shares(row), f"{getattr(row, lost) or 0.0:+.3f}") for row in found.shares
+    ]
     if found.together is not None:
-        view.add_section()
-        view.add_row("all helpers' votes", *_share_of(found.together, of), *_share_of(found.together, other), "")
-    return view
+        rows += [None, ("all helpers' votes", *shares(found.together), "")]
+    title = "Who helped: how much of the result is due to each helper's votes"
+    show_table(title, ["helper"], [*SHARED[of], *SHARED[other], LOST[of]], rows)
 
 
-def _share_of(row: ShareRow, of: SharedIn) -> tuple[str, str]:
-    return f"{row.share(of):+.3f}", f"{2 * row.error(of):.3f}"
-
-
-def _classes(found: Confusion, classes: Sequence[Any]) -> Table:
-    """Return a table of the true classes: which classes were predicted for them, and how often the right one."""
-    few = len(classes) <= MOST_CLASSES
-    numbers = [*(map(plain, classes) if few else ()), "found", "found alone"]
-    view = table_of(["true class"], numbers, "Which class was predicted")
-    for name, counts, right, alone in zip(classes, found.counts, found.found, found.found_alone, strict=True):
-        view.add_row(plain(name), *([f"{count:g}" for count in counts] if few else []), _share(right), _share(alone))
-    return view
+def _show_classes(found: Confusion, classes: Sequence[Any]) -> None:
+    """Print for each true class which classes were predicted, and how often the right one."""
+    few = classes if len(classes) <= MOST_CLASSES else ()
+    rows = (
+        (name, *(f"{count:g}" for count in counts[: len(few)]), _share(right), _share(alone))
+        for name, counts, right, alone in zip(classes, found.counts, found.found, found.found_alone, strict=True)
+    )
+    show_table("Which class was predicted", ["true class"], [*few, "found", "found alone"], rows)
 
 
 def _figure(value: float | None) -> str:
@@ -357,8 +311,10 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.1%}"
 
 
-def _interval(between: Difference) -> str:
-    return f"{between.low:+.3f} to {between.high:+.3f}"
+def _between(difference: Difference | None) -> tuple[str, str]:
+    if difference is None:
+        return "-", "-"
+    return f"{difference.value:+.3f}", f"{difference.low:+.3f} to {difference.high:+.3f}"
 
 
 # ``assistlearn report``: a run, or a helper's part in all its runs, as a page that can be opened, printed and sent.

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from assistlearn.cli.output import (
     Force,
@@ -20,8 +19,7 @@ from assistlearn.cli.output import (
     plain,
     say,
     say_json,
-    say_table,
-    table_of,
+    show_table,
 )
 from assistlearn.cli.train import Name, Out, Resume, Timeout, follow, of_run, refuse_given, takes_changes
 from assistlearn.errors import SettingsError
@@ -30,7 +28,7 @@ from assistlearn.plan import RUN
 from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
-    from assistlearn.evaluation.pilots import Gain, Worth
+    from assistlearn.evaluation.pilots import Worth
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.plan import Plan
 
@@ -87,21 +85,15 @@ def show_worth(found: Worth) -> None:
     )
     if found.answer == "undecided":
         say("For an answer, use more labelled samples, or train on fewer of them (--train-share).")
-    say_table(_helpers(found))
-
-
-def _helpers(found: Worth) -> Table:
+    rows = [
+        (
+            *(name, gain.answer, *(f"{value:+.3f}" for value in (gain.estimate, gain.lower, gain.upper))),
+            *(f"{1 - gain.alpha:.2%}", "-" if found.n_bytes is None else size(found.n_bytes[name])),
+        )
+        for name, gain in found.helpers.items()
+    ]
     numbers = ["worth it", "gain", "from", "to", "confidence", "exchanged"]
-    view = table_of(["helper"], numbers, "Each helper alone with the initiator")
-    for name, gain in found.helpers.items():
-        exchanged = "-" if found.n_bytes is None else size(found.n_bytes[name])
-        view.add_row(plain(name), *_cells(gain), exchanged)
-    return view
-
-
-def _cells(gain: Gain) -> tuple[str, ...]:
-    numbers = (f"{value:+.3f}" for value in (gain.estimate, gain.lower, gain.upper))
-    return (gain.answer, *numbers, f"{1 - gain.alpha:.2%}")
+    show_table("Each helper alone with the initiator", ["helper"], numbers, rows)
 
 
 @takes_changes(RUN, DEFAULTS)
