@@ -11,17 +11,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from assistlearn import storage
 from assistlearn.errors import AlignmentError, AssistLearnError, LedgerError, ProtocolError, RunError
-from assistlearn.learners.model import Model, dump_model, load_model
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import type_of
 from assistlearn.protocol.ledger import Entry, entries_of
 from assistlearn.storage import REMEDY, FileDigests, appending, digest_of, remove_tree
+
+if TYPE_CHECKING:
+    from assistlearn.learners.model import Model
 
 # The folder of a run:
 #
@@ -159,6 +161,8 @@ class RunStore:
         if honest:
             files[folder / "honest"] = b""
         if model is not None:
+            from assistlearn.learners.model import dump_model  # waits for scikit-learn, as audit need not
+
             files[folder / "model.skops"] = dump_model(model, self._packages)
         self._files.write(files | {folder / "request.msg": request, folder / "reply.msg": reply})
 
@@ -206,6 +210,8 @@ class RunStore:
 
     def model(self, path: Path) -> Model:
         """Return a stored model, after a check that its file is unchanged and holds only harmless types."""
+        from assistlearn.learners.model import load_model
+
         self._files.read(path)
         try:
             return load_model(path, self._packages)
