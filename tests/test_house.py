@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,13 @@ def test_the_plan_and_the_arithmetic_know_the_same_losses_and_numbers_of_bits():
     assert set(SETTINGS["loss"].choices()) == set(LOSSES)
     for bits in (*DTYPES, 5):
         assert (SETTINGS["score_bits"].check(bits) is None) == (bits in DTYPES)
+
+
+def test_every_benchmark_finds_what_it_imports():
+    """Most are run by name alone, long after what they measure has been changed."""
+    for path in sorted((SOURCE.parents[1] / "bench").rglob("*.py")):
+        if path.name != "hist_lightgbm.py":  # LightGBM is for comparison alone, and nothing else needs it
+            import_module(".".join(path.relative_to(SOURCE.parents[1]).with_suffix("").parts))
 
 
 def test_helpers_are_told_what_the_message_has_room_for():

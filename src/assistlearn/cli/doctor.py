@@ -91,7 +91,13 @@ def examine(agent: Path | None = None) -> list[Finding]:
     """Return all findings, also about an agent's file, without the home folder and the user's name."""
     asked = of_package()
     found = chain(
-        *(look_at_versions(asked), look_at_extras(asked), look_at_ports(), look_at_folders(), look_at_variables()),
+        *(
+            look_at_versions(asked),
+            look_at_extras(asked),
+            look_at_ports(),
+            look_at_folders(),
+            look_at_variables(os.environ),
+        ),
         *(look_at_clock(), look_at_machine(), () if agent is None else _look_at_agent(agent)),
     )
     return [each._replace(says=fit_to_paste(each.says), remedy=fit_to_paste(each.remedy)) for each in found]
@@ -277,7 +283,7 @@ def writable(name: str, folder: Path) -> Finding:
     return Finding("Folders", name, "ok", "can be written")
 
 
-def look_at_variables(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+def look_at_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
     """Yield the variables of the environment that are for this program. No value is shown."""
     for name in sorted(each for each in environment if each.startswith(PREFIX)):
         if name == FOLDER:
