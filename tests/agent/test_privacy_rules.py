@@ -27,7 +27,9 @@ def told(lab: Lab, initiator: str = BANK) -> list[float]:
 
 def spent(lab: Lab) -> dict[str, tuple]:
     standing = limits_at(lab.service._own, datetime.now(UTC))
-    return {each.key: (each.allowed, each.spent, each.left) for each in standing if each.initiator == BANK}
+    return {
+        each["key"]: (each["allowed"], each["spent"], each["left"]) for each in standing if each["initiator"] == BANK
+    }
 
 
 # -- bits of each person --
@@ -124,7 +126,7 @@ def test_each_initiator_is_counted_by_itself(tmp_path):
     lab.ready()
     lab.take(1)
     assert set(told(lab, SHOP)) == {0}
-    assert [each.initiator for each in told_at(ToldBook(tmp_path / "told"))] == [BANK]
+    assert [each["initiator"] for each in told_at(ToldBook(tmp_path / "told"))] == [BANK]
 
 
 def test_ids_do_not_stand_in_the_book(tmp_path):

@@ -163,9 +163,9 @@ def test_epsilon_adds_up_over_turns_and_models_that_vote(tmp_path):
     n_models = lab.ask(m.End(run="r1", n_rounds=3)).n_models
     assert isinstance(lab.vote(PEOPLE[:5]), m.Scores)
     (standing,) = told_at(ToldBook(tmp_path / "told"))
-    assert standing.epsilon == pytest.approx(0.5 * (3 + n_models))
+    assert standing["epsilon"] == pytest.approx(0.5 * (3 + n_models))
     limits = limits_at(lab.service._own, datetime.now(UTC))
-    left = {each.key: each.left for each in limits if each.initiator == BANK}
+    left = {each["key"]: each["left"] for each in limits if each["initiator"] == BANK}
     assert left["privacy.max_epsilon"] == pytest.approx(3.0 - 0.5 * (3 + n_models))
 
 
@@ -188,8 +188,8 @@ def test_a_useless_model_has_spent_epsilon_although_no_bits_are_told(tmp_path):
     for number in range(1, 9):
         bits += lab.take(number).model_weight > NEGLIGIBLE
     (standing,) = told_at(ToldBook(tmp_path / "told"))
-    assert standing.epsilon == pytest.approx(0.08)
-    assert standing.bits == bits < 8
+    assert standing["epsilon"] == pytest.approx(0.08)
+    assert standing["bits"] == bits < 8
 
 
 def test_composition_is_counted_by_dp_accounting(tmp_path):
@@ -223,5 +223,5 @@ def test_a_whole_run_passes_the_initiators_checks(tmp_path, method):
     assert not prediction.absent
     assert np.mean(np.asarray(prediction.labels) == y[:100]) > 0.6
     (standing,) = told_at(keeper.book)
-    assert standing.people == int(held["lab"].sum())
-    assert standing.epsilon >= 2.0
+    assert standing["people"] == int(held["lab"].sum())
+    assert standing["epsilon"] >= 2.0

@@ -139,7 +139,7 @@ def test_people_that_were_lost_count_as_the_one_who_was_told_most_about(home):
     assert before["most_predictions"] == 2
     remove(home, "told/*.npz")
     (done,), new, moved = recount(home, "lab")
-    assert (done.people, done.all_spent, new, moved) == (True, False, False, [])
+    assert (done["people"], done["all_spent"], new, moved) == (True, False, False, [])
     lab = lab_at(home)
     assert told_most(lab) == before
     assert isinstance(lab.vote(PEOPLE[20:25], "kept"), m.Scores)  # the third prediction of these people, as it counts
@@ -152,9 +152,9 @@ def test_a_lost_ledger_is_rebuilt_from_its_copies(home):
     remove(home, "ledger.jsonl*")
     (done,), new, moved = recount(home, "lab")
     lab = lab_at(home)
-    assert done.units == before.units == lab.count().units
+    assert done["units"] == before.units == lab.count().units
     assert lab.count().runs["kept"].units["turns"] == 3
-    assert (done.people, new, moved) == (False, True, [])
+    assert (done["people"], new, moved) == (False, True, [])
     assert verify(home / "ledger.jsonl") == 1
     assert what_is_lost(home, "lab") is None
 
@@ -162,8 +162,8 @@ def test_a_lost_ledger_is_rebuilt_from_its_copies(home):
 def test_what_nothing_shows_counts_as_all_spent(home):
     remove(home, "ledger.jsonl*", "told/*", "runs/*/counted.json")
     (done,), _, _ = recount(home, "lab")
-    assert done.all_spent
-    assert done.units["runs"] == ALL
+    assert done["all_spent"]
+    assert done["units"]["runs"] == ALL
     lab = lab_at(home)
     refused(lab.open("next"), "max_runs")
     refused(lab.vote(PEOPLE[:5], "kept"), "ids")
@@ -180,7 +180,7 @@ def test_a_changed_ledger_is_put_aside_and_the_counts_go_on(home):
     (done,), new, moved = recount(home, "lab")
     assert new
     assert [each.name for each in moved] == ["ledger-1.jsonl", "ledger-1.jsonl.head"]
-    assert done.units == before == lab_at(home).count().units
+    assert done["units"] == before == lab_at(home).count().units
 
 
 def test_what_is_whole_is_not_recounted(home):

@@ -141,4 +141,4 @@ def test_a_kill_loses_no_count_and_counts_nothing_twice(tmp_path):
     lab = lab_with(tmp_path, max_bits_per_sample=3)
     assert isinstance(lab.take(1), m.TurnTaken)
     (told,) = told_at(ToldBook(tmp_path / "told"))
-    assert told.bits == 1
+    assert told["bits"] == 1

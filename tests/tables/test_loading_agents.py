@@ -145,52 +145,52 @@ SUMMARY_CSV = "id,age,town,on,day,same,copy,y\n" + "".join(_summary_row(n) for n
 
 def test_a_check_counts_rows_kinds_gaps_and_classes(write_agent):
     summary = describe(load_agent(write_agent(SUMMARY_CSV, label='"y"')), NOW)
-    assert (summary.name, summary.role, summary.rows) == ("lab", "initiator", 40)
-    assert summary.kinds == {"number": 3, "boolean": 1, "date": 1, "category": 1}
-    assert summary.classes == {"0": 20, "1": 20}
-    age, town = summary.columns[0], summary.columns[1]
-    assert (age.name, age.kind, age.missing, age.distinct) == ("age", "number", 0.25, 30)
-    assert (town.kind, town.missing, town.distinct) == ("category", 0.0, 2)
-    assert summary.missing == pytest.approx(10 / (6 * 40))
+    assert (summary["name"], summary["role"], summary["rows"]) == ("lab", "initiator", 40)
+    assert summary["kinds"] == {"number": 3, "boolean": 1, "date": 1, "category": 1}
+    assert summary["classes"] == {"0": 20, "1": 20}
+    age, town = summary["columns"][:2]
+    assert age == {"name": "age", "kind": "number", "missing": 0.25, "distinct": 30}
+    assert town == {"name": "town", "kind": "category", "missing": 0.0, "distinct": 2}
+    assert summary["missing"] == pytest.approx(10 / (6 * 40))
 
 
 def test_a_check_says_what_the_owner_may_want_to_change(write_agent):
     names = "id,name,x,none,y\n" + "".join(f"p{n},Name {n},{n},,{n % 2}\n" for n in range(40))
     more = '[allow]\ninitiators = ["clinic"]\nexpires = 2029-12-30\n'
-    notes = " ".join(describe(load_agent(write_agent(names, more, label='"y"')), NOW).notes)
+    notes = " ".join(describe(load_agent(write_agent(names, more, label='"y"')), NOW)["notes"])
     assert "Left out, because no row has a value: 'none'" in notes
     assert "different in most rows: 'name'" in notes
     assert "Numbers that only count the rows: 'x'" in notes
     assert "has expired (it was valid until the end of 2029-12-30)" in notes
-    other = " ".join(describe(load_agent(write_agent(SUMMARY_CSV, label='"y"')), NOW).notes)
+    other = " ".join(describe(load_agent(write_agent(SUMMARY_CSV, label='"y"')), NOW)["notes"])
     assert "The same value in every row: 'same'" in other
     assert "The label under another name: 'town', 'copy'" in other
-    assert describe(load_agent(write_agent("id,x\na,1\nb,2\n")), NOW).notes == ()
+    assert describe(load_agent(write_agent("id,x\na,1\nb,2\n")), NOW)["notes"] == ()
 
 
 def test_what_leaves_names_nothing_of_the_table(write_agent):
     agent = load_agent(write_agent("id,pulse,town\na1,71,Ulm\na2,72,Bern\n"))
     summary = describe(agent, NOW)
-    leaving = " ".join(summary.leaves)
+    leaving = " ".join(summary["leaves"])
     for secret in ("pulse", "town", "71", "Ulm", "a1", "DecisionTree", agent.table.fingerprint):
         assert secret not in leaving
-    assert not any("label" in line for line in summary.leaves)
-    assert summary.role == "helper"
+    assert not any("label" in line for line in summary["leaves"])
+    assert summary["role"] == "helper"
 
 
 def test_only_the_initiator_is_told_that_labels_leave(write_agent):
     summary = describe(load_agent(write_agent(SUMMARY_CSV, label='"y"')), NOW)
-    assert any("label" in line and "which class is secret" in line for line in summary.leaves)
+    assert any("label" in line and "which class is secret" in line for line in summary["leaves"])
 
 
 def test_a_check_can_be_written_as_json(write_agent):
     summary = describe(load_agent(write_agent(SUMMARY_CSV, label='"y"')), NOW)
-    assert json.loads(json.dumps(summary.to_dict()))["columns"][0]["name"] == "age"
+    assert json.loads(json.dumps(summary))["columns"][0]["name"] == "age"
 
 
 def test_a_check_says_how_columns_are_prepared(write_agent):
     text = "id,age,town\na,1,Ulm\nb,2,Bern\n"
-    tree = describe(load_agent(write_agent(text)), NOW).preprocessing
+    tree = describe(load_agent(write_agent(text)), NOW)["preprocessing"]
     assert tree == ("1 column of numbers: as they are", "1 column of categories: OrdinalEncoder")
     linear = describe(load_agent(write_agent(text, learner='"sklearn.linear_model.LogisticRegression"')), NOW)
-    assert linear.preprocessing[0] == "1 column of numbers: SimpleImputer, StandardScaler"
+    assert linear["preprocessing"][0] == "1 column of numbers: SimpleImputer, StandardScaler"

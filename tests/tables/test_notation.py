@@ -159,7 +159,7 @@ def test_a_column_of_decimal_commas_is_refused_with_the_line_that_mends_it(writt
 
 
 def notes(agent):
-    return " ".join(describe(load_agent(agent), dt.datetime.now(dt.UTC)).notes)
+    return " ".join(describe(load_agent(agent), dt.datetime.now(dt.UTC))["notes"])
 
 
 @pytest.mark.parametrize("where", ["csv", "parquet"])

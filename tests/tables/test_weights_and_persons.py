@@ -98,10 +98,10 @@ def test_rows_for_prediction_need_no_weights_and_a_feature_of_training_cannot_be
 
 
 def test_the_owner_is_shown_the_weights_and_that_they_leave(write_agent):
-    facts = describe(loaded(write_agent), NOW).to_dict()
+    facts = describe(loaded(write_agent), NOW)
     assert facts["weights"] == {"column": "w", "least": 0.0, "greatest": 2.0, "zero": 1}
     assert any("the weight of every shared sample" in line for line in facts["leaves"])
-    without = describe(load_agent(write_agent(ROWS, label='"ill"')), NOW).to_dict()
+    without = describe(load_agent(write_agent(ROWS, label='"ill"')), NOW)
     assert without["weights"] is None
     assert not any("the weight of every" in line for line in without["leaves"])
 
@@ -163,5 +163,5 @@ def test_other_persons_are_another_table_and_rows_to_predict_need_none(write_age
 
 
 def test_check_says_that_folds_leave(write_agent):
-    assert any("in which fold" in line for line in describe(loaded_visits(write_agent), NOW).leaves)
-    assert not any("in which fold" in line for line in describe(loaded_visits(write_agent, person=None), NOW).leaves)
+    assert any("in which fold" in line for line in describe(loaded_visits(write_agent), NOW)["leaves"])
+    assert not any("in which fold" in line for line in describe(loaded_visits(write_agent, person=None), NOW)["leaves"])

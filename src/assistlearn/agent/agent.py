@@ -65,31 +65,6 @@ class Answer:
     why: str = ""
 
 
-@dataclass
-class OwnVotes:
-    """What an agent's own kept models have said about the training samples, summed over its turns in a run.
-
-    ``in_state`` is what they count for in the state, in its form; ``votes`` are their votes, the sum of model weight
-    times votes, of shape (n_samples, n_classes). Both differ where a first round was taken apart; both are None before
-    the first model.
-    """
-
-    in_state: Any = None
-    votes: Floats | None = None
-
-    def add(self, reward: Any, codes: Codes, model_weight: float, step: float, method: Method) -> None:
-        """Add a kept model; ``step`` is the weight with which it counts in the state."""
-        if not isinstance(reward, SoftReward):
-            return
-        in_state, votes = step * reward.values(), model_weight * method.class_votes(reward, codes)
-        self.in_state = in_state if self.in_state is None else self.in_state + in_state
-        self.votes = votes if self.votes is None else self.votes + votes
-
-    def taken_out_of(self, state: SoftState) -> SoftState:
-        """Return the state as it would be if these models had not spoken."""
-        return state if self.in_state is None else state.without(self.in_state)
-
-
 @dataclass(frozen=True)
 class TrainingSamples:
     """What an agent is to learn from.
@@ -151,8 +126,7 @@ class Agent:
     """A private table, a learner and kept models, on the samples of one task.
 
     Without an estimator, at an initiator that has labels alone, it takes no turn and has no vote. The ``randomiser``
-    changes its models' answers by chance before anything else is computed from them. ``own`` is what the models that it
-    has fitted in this run say about the training samples; None outside of training.
+    changes its models' answers by chance before anything else is computed from them.
     """
 
     def __init__(
@@ -160,7 +134,11 @@ class Agent:
     ) -> None:
         self.name = name
         self.models: list[KeptModel] = []
-        self.own: OwnVotes | None = None
+        # What the models fitted in this run say about the training samples, where their rewards are soft: what they
+        # count for in the state, and the sum of model weight times votes, of shape (n_samples, n_classes). Both differ
+        # where a first round was taken apart.
+        self._in_state: Any = None
+        self._votes: Floats | None = None
         self._takes_turns = estimator is not None
         self._learner = Learner(estimator, name, honesty)
         self._randomiser = randomiser
@@ -169,8 +147,7 @@ class Agent:
 
     def begin(self, samples: TrainingSamples, seed: int) -> None:
         self.models = []
-        self.own = OwnVotes()
-        self._candidate = None
+        self._candidate = self._in_state = self._votes = None
         if self._takes_turns and samples.has_classes:
             self._learner.prepare(samples.table, samples.own_codes, seed, samples.own_folds)
         self._samples = replace(samples, table=None)  # the learner has prepared what it needs from the table
@@ -248,15 +225,14 @@ class Agent:
     @property
     def _corrects(self) -> bool:
         """Whether the agent corrects what its models have said before, in place of adding to it."""
-        return self._learner.honest and self._learner.boosts and self.own is not None and self.own.votes is not None
+        return self._learner.honest and self._learner.boosts and self._votes is not None
 
     def _correction(self, turn: Turn, state: SoftState, method: Method) -> tuple[Model, Said]:
         """Fit beside the others' votes: see :func:`~assistlearn.learners.boosting.corrected`."""
         samples, n_classes = self._training(), state.n_classes
-        assert self.own is not None
-        assert self.own.votes is not None
-        beside: RunState = self.own.taken_out_of(state)
-        own = self.own.votes
+        own = self._votes
+        assert own is not None
+        beside: RunState = state.without(self._in_state)  # as if this agent's models had not spoken
         if samples.held is not None:
             beside, own = beside.part(samples.held), own[samples.held]
         model, said = self._learner.fit_boosted(Private(beside, method, turn.seed, str(turn)))
@@ -282,8 +258,11 @@ class Agent:
         return self._learner.boosts and not chosen
 
     def hear_own(self, reward: Reward, model_weight: float, step: float, method: Method) -> None:
-        assert self.own is not None, "begin comes before any turn"
-        self.own.add(reward, self._training().codes, model_weight, step, method)
+        """Take note of an own model that is kept; ``step`` is the weight with which it counts in the state."""
+        if isinstance(reward, SoftReward):
+            in_state, votes = step * reward.values(), model_weight * method.class_votes(reward, self._training().codes)
+            self._in_state = in_state if self._in_state is None else self._in_state + in_state
+            self._votes = votes if self._votes is None else self._votes + votes
 
     def keep_candidate(self) -> None:
         """Keep the model of the last turn, if it was useful and is not kept yet."""
@@ -301,7 +280,7 @@ class Agent:
     def end(self, n_rounds: int) -> None:
         self.models = [kept for kept in self.models if kept.round <= n_rounds]
         self._learner.release()
-        self._samples = self._candidate = self.own = None
+        self._samples = self._candidate = self._in_state = self._votes = None
 
     def _training(self) -> TrainingSamples:
         assert self._samples is not None, "begin comes before any turn"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -320,41 +320,30 @@ def epsilon_at_delta(answers: Mapping[float, int], delta: float = DELTA) -> floa
     return plain if total is None else min(float(total.get_epsilon_for_delta(delta)), plain)
 
 
-@dataclass(frozen=True)
-class ToldSummary:
-    """What one initiator was told about an agent's people, since its file has the table ``[privacy]``.
+def told_at(book: ToldBook) -> list[dict[str, Any]]:
+    """Return, as plain values, what each initiator was told, since the agent's file has the table ``[privacy]``.
 
     ``people`` is about how many people anything was told; ``bits`` and ``predictions`` are the most about one person,
     ``epsilon`` is the largest sum of epsilons of one person, and ``epsilon_at_delta`` for that person the epsilon at a
     delta of one in a million; None if ``dp-accounting`` is not installed.
     """
-
-    initiator: str
-    people: int
-    bits: float
-    mean_bits: float
-    predictions: int
-    epsilon: float
-    epsilon_at_delta: float | None
-
-    @classmethod
-    def of(cls, told: PeopleTold) -> ToldSummary:
+    found = []
+    for initiator in book.initiators():
+        told = book.of(initiator)
         sums = told.epsilon()
-        worst = int(sums.argmax()) if len(sums) else 0
-        answers = dict(zip(told.epsilons.tolist(), told.answers[worst].tolist() if len(sums) else [], strict=False))
-        return cls(
-            initiator=told.initiator,
-            people=len(told.people),
-            bits=float(told.bits.max(initial=0.0)),
-            mean_bits=float(told.bits.mean()) if len(told.bits) else 0.0,
-            predictions=int(told.votes.max(initial=0)),
-            epsilon=float(sums.max(initial=0.0)),
-            epsilon_at_delta=epsilon_at_delta(answers),
+        worst = told.answers[int(sums.argmax())].tolist() if len(sums) else []
+        found.append(
+            {
+                "initiator": initiator,
+                "people": len(told.people),
+                "bits": float(told.bits.max(initial=0.0)),
+                "mean_bits": float(told.bits.mean()) if len(told.bits) else 0.0,
+                "predictions": int(told.votes.max(initial=0)),
+                "epsilon": float(sums.max(initial=0.0)),
+                "epsilon_at_delta": epsilon_at_delta(dict(zip(told.epsilons.tolist(), worst, strict=False))),
+            }
         )
-
-
-def told_at(book: ToldBook) -> list[ToldSummary]:
-    return [ToldSummary.of(book.of(initiator)) for initiator in book.initiators()]
+    return found
 
 
 # The ledger counts, for each initiator by itself and for ever: forgetting a run does not reduce the count. To add a
@@ -461,23 +450,13 @@ class OwnerLimits:
                 "has fewer. Its owner may lower min_people, under [allow] in the agent file."
             )
 
-    def used(self, peer: str, count: PeerCount, day: str) -> list[dict[str, Any]]:
-        """Return what is used and left of each limit that is not about one run, as plain values."""
-        rows = []
+    def used(self, peer: str, count: PeerCount, day: str) -> Iterator[dict[str, Any]]:
+        """Yield what is spent and left of each limit that is not about one run, as plain values."""
         for kind, most in self._holding():
             if kind.span != "run":
                 used = count.used(kind.unit, kind.span, day, "")
-                rows.append(
-                    {
-                        "initiator": peer,
-                        "limit": kind.key,
-                        "counts": f"{kind.unit} {OVER[kind.span]}",
-                        "used": used,
-                        "allowed": most,
-                        "left": max(most - used, 0),
-                    }
-                )
-        return rows
+                counts = f"{kind.unit} {OVER[kind.span]}"
+                yield use_of(f"allow.{kind.key}", peer, counts, most, used, max(most - used, 0))
 
     def of_one_run(self) -> dict[str, int | None]:
         turns = {kind.key: self.most.get(kind.key) for kind in KINDS if kind.span == "run"}
@@ -485,6 +464,23 @@ class OwnerLimits:
 
     def _holding(self) -> list[tuple[LimitKind, int]]:
         return [(kind, self.most[kind.key]) for kind in KINDS if kind.key in self.most]
+
+
+def use_of(
+    key: str,
+    initiator: str | None,
+    counts: str,
+    allowed: float | tuple[str, ...] | None,
+    spent: float | None = None,
+    left: float | None = None,
+) -> dict[str, Any]:
+    """Return what is spent and left of one limit of an agent's file, such as ``"privacy.max_rounds"``.
+
+    ``initiator`` is None for a limit on each run by itself, which is not spent. ``allowed`` is None for any amount.
+    Where each person is counted, the figures are those of the person about whom most was told.
+    """
+    row = {"key": key, "initiator": initiator, "counts": counts}
+    return row | {"allowed": allowed, "spent": spent, "left": left}
 
 
 def _number(said: int | str | None, default: int | None) -> int | None:
@@ -613,20 +609,6 @@ def copy_in_told(home: Path, initiator: str) -> Path:
 Number = TypeVar("Number", int, float)
 
 
-@dataclass(frozen=True)
-class Recounted:
-    """What was rebuilt for one initiator: what counts from now on, by unit.
-
-    ``all_spent``: nothing was left to count from, so all is counted as spent. ``people``: the counts of each person
-    were lost, so everybody now counts as the person who was told most about.
-    """
-
-    initiator: str
-    units: dict[str, int]
-    all_spent: bool
-    people: bool
-
-
 def what_is_lost(home: Path, name: str) -> str | None:
     try:
         if (home / "ledger.jsonl").exists():
@@ -637,14 +619,12 @@ def what_is_lost(home: Path, name: str) -> str | None:
     return None
 
 
-class Recount(NamedTuple):
-    rebuilt: list[Recounted]
-    new_ledger: bool
-    put_aside: list[Path]
-
-
-def recount(home: Path, name: str) -> Recount:
+def recount(home: Path, name: str) -> tuple[list[dict[str, Any]], bool, list[Path]]:
     """Rebuild the counts of an agent.
+
+    Return for each initiator whose counts were rebuilt: what counts from now on, by unit; whether nothing was left to
+    count from, so that all counts as spent; and whether the counts of each person were lost, so that everybody counts
+    as the person who was told most about. Return also whether a new ledger has begun, and which files were put aside.
 
     A ledger that has everything is gone on with. Another one is put aside, and a new one begins with an entry for each
     initiator. Owners' decisions are not rebuilt: an older ledger may lack that a consent was taken back. So whoever had
@@ -653,7 +633,7 @@ def recount(home: Path, name: str) -> Recount:
     copies, tally = _copies(home), _whole_tally(home, name)
     runs, book = turns_kept(home, name), ToldBook(home / TOLD)
     moved = [] if tally is not None else _put_aside(home)
-    ledger, done = Ledger(home / "ledger.jsonl"), []
+    ledger, done = Ledger(home / "ledger.jsonl"), list[dict[str, Any]]()
     known = {} if tally is None else tally.peers
     for initiator in sorted({*known, *runs, *book.n_people(), *(kept.initiator for kept in copies)}):
         own = [known[initiator]] if initiator in known else [k.count for k in copies if k.initiator == initiator]
@@ -669,9 +649,9 @@ def recount(home: Path, name: str) -> Recount:
                 book.keep(PeopleTold.rebuilt(initiator, count.told or ALL_SPENT))
         if tally is None or people:
             ledger.rebuild(initiator, count)
-            done.append(Recounted(initiator, count.units, not sure, people))
+            done.append({"initiator": initiator, "units": count.units, "all_spent": not sure, "people": people})
         keep_copies(home, ledger, initiator, runs.get(initiator, {}))
-    return Recount(done, tally is None, moved)
+    return done, tally is None, moved
 
 
 def _has(count: PeerCount, runs: Mapping[str, int]) -> bool:

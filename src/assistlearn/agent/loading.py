@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from os import PathLike
@@ -152,76 +152,33 @@ LEAVES_INITIATOR = (
 )
 
 
-@dataclass(frozen=True)
-class ColumnSummary:
-    name: str
-    kind: str
-    missing: float
-    distinct: int
-
-
-@dataclass(frozen=True)
-class WeightSummary:
-    """The weights of the rows that have a label."""
-
-    column: str
-    least: float
-    greatest: float
-    zero: int
-
-
-@dataclass(frozen=True)
-class AgentSummary:
-    """What an agent has; all of it is for its owner's eyes.
+def describe(agent: LoadedAgent, now: dt.datetime) -> dict[str, Any]:
+    """Return, as plain values, what an agent has and what would leave it; all of it is for its owner's eyes.
 
     ``missing`` is a share of all feature values; ``classes`` leaves out rows without a label (None at a helper);
-    ``weights`` is None where all samples count the same; ``leaves`` and ``stays`` are what others would learn, and what
-    they would not.
+    ``weights``, of the rows that have a label, is None where all samples count the same; ``leaves`` and ``stays`` are
+    what others would learn, and what they would not. ``now`` decides whether the file's permission has expired.
     """
-
-    name: str
-    role: str
-    source: str
-    learner: str
-    rows: int
-    columns: tuple[ColumnSummary, ...]
-    kinds: dict[str, int]
-    missing: float
-    classes: dict[str, int] | None
-    weights: WeightSummary | None
-    preprocessing: tuple[str, ...]
-    leaves: tuple[str, ...]
-    stays: tuple[str, ...]
-    notes: tuple[str, ...]
-    fingerprint: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def describe(agent: LoadedAgent, now: dt.datetime) -> AgentSummary:
-    """Return what an agent has and what would leave it; ``now`` decides whether the file's permission has expired."""
     table, description = agent.table, agent.description
-    columns = tuple(_column(column, table.features[column.name]) for column in table.schema.columns)
-    kinds = [column.kind for column in columns]
-    labels = table.labels
-    return AgentSummary(
-        name=description.name,
-        role="initiator" if description.is_initiator else "helper",
-        source=table.source,
-        learner=" or ".join(learner.kind for learner in description.learners) or NO_LEARNER,
-        rows=len(table),
-        columns=columns,
-        kinds={str(kind): kinds.count(kind) for kind in Kind if kind in kinds},
-        missing=sum(column.missing for column in columns) / max(len(columns), 1),
-        classes=None if labels is None else _counts(labels),
-        weights=_weights(table),
-        preprocessing=tuple(_steps(agent.estimator)),
-        leaves=_leaves(agent),
-        stays=STAYS,
-        notes=tuple(_notes(agent, columns, now)),
-        fingerprint=table.fingerprint,
-    )
+    columns = [_column(column, table.features[column.name]) for column in table.schema.columns]
+    kinds = [column.kind for column in table.schema.columns]
+    return {
+        "name": description.name,
+        "role": "initiator" if description.is_initiator else "helper",
+        "source": table.source,
+        "learner": " or ".join(learner.kind for learner in description.learners) or NO_LEARNER,
+        "rows": len(table),
+        "columns": columns,
+        "kinds": {str(kind): kinds.count(kind) for kind in Kind if kind in kinds},
+        "missing": sum(column["missing"] for column in columns) / max(len(columns), 1),
+        "classes": None if table.labels is None else _counts(table.labels),
+        "weights": _weights(table),
+        "preprocessing": tuple(_steps(agent.estimator)),
+        "leaves": _leaves(agent),
+        "stays": STAYS,
+        "notes": tuple(_notes(agent, columns, now)),
+        "fingerprint": table.fingerprint,
+    }
 
 
 def _leaves(agent: LoadedAgent) -> tuple[str, ...]:
@@ -233,16 +190,17 @@ def _leaves(agent: LoadedAgent) -> tuple[str, ...]:
     return LEAVES + turns + LEAVES_INITIATOR + more
 
 
-def _weights(table: Table) -> WeightSummary | None:
+def _weights(table: Table) -> dict[str, Any] | None:
     if table.weights is None or table.labels is None:
         return None
     used = table.weights.filter(table.labels.is_not_null()).to_numpy()
-    return WeightSummary(table.weights.name, float(used.min()), float(used.max()), int((used == 0.0).sum()))
+    least, greatest = float(used.min()), float(used.max())
+    return {"column": table.weights.name, "least": least, "greatest": greatest, "zero": int((used == 0.0).sum())}
 
 
-def _column(column: Column, values: pl.Series) -> ColumnSummary:
-    known = values.drop_nulls()
-    return ColumnSummary(column.name, str(column.kind), values.null_count() / max(len(values), 1), known.n_unique())
+def _column(column: Column, values: pl.Series) -> dict[str, Any]:
+    distinct, missing = values.drop_nulls().n_unique(), values.null_count() / max(len(values), 1)
+    return {"name": column.name, "kind": str(column.kind), "missing": missing, "distinct": distinct}
 
 
 def _counts(labels: pl.Series) -> dict[str, int]:
@@ -262,7 +220,7 @@ def _name(branch: Any) -> str:
     return "as they are" if isinstance(branch, str) else type(branch).__name__
 
 
-def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datetime) -> Iterator[str]:
+def _notes(agent: LoadedAgent, columns: Sequence[Mapping[str, Any]], now: dt.datetime) -> Iterator[str]:
     rows, labels, allow = len(agent.table), agent.table.labels, agent.description.allow
     if agent.table.left_out:
         yield f"Left out, because no row has a value: {listed(agent.table.left_out)}."
@@ -273,13 +231,14 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
         yield f"{empty:,} of {rows:,} rows have no value in any feature: {so}."
     if agent.table.index:
         yield f"Not used as a feature, because it looks like the index of a data frame: {listed(agent.table.index)}."
-    counters = [column.name for column in columns if _counts_rows(agent.table.features[column.name])]
+    counters = [name for name, values in agent.table.features.to_dict().items() if _counts_rows(values)]
     if counters:
         yield f"Numbers that only count the rows: {listed(counters)}. Exclude them."
-    constant = [column.name for column in columns if column.distinct == 1 and column.missing == 0.0]
+    constant = [column["name"] for column in columns if column["distinct"] == 1 and column["missing"] == 0.0]
     if constant:
         yield f"The same value in every row: {listed(constant)}. They add nothing; exclude them."
-    unique = [column.name for column in columns if column.kind == Kind.CATEGORY and 20 < column.distinct > rows / 2]
+    texts = [column for column in columns if column["kind"] == Kind.CATEGORY]
+    unique = [column["name"] for column in texts if 20 < column["distinct"] > rows / 2]
     if unique:
         yield f"Text that is different in most rows: {listed(unique)}. Exclude names, notes and the like."
     yield from _notes_on_ids(agent)

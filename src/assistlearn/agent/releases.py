@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from assistlearn.agent.agent import Task
+from assistlearn.agent.limits import OwnerLimits, use_of
 from assistlearn.agent.loading import Holdings
 from assistlearn.agent.privacy import PrivacyKeeper
 from assistlearn.agent.run import AgentRun
@@ -21,7 +23,6 @@ from assistlearn.core.state import votes_of
 from assistlearn.errors import RunError
 from assistlearn.evaluation.attacks import (
     SHARES,
-    Inferred,
     attribute_inference,
     beside,
     of_labels,
@@ -199,69 +200,44 @@ def _nothing(name: str, runs: Sequence[str], changed: bool) -> str:
 SEEDS = (0, 1, 2)
 
 
-@dataclass(frozen=True)
-class AttackedColumn:
-    """A column, what is guessed of it (empty where all its values are the same), and how well.
-
-    ``inferred`` has one for each share of the samples for which the attacker knows the column. Shares of too few
-    samples are left out.
-    """
-
-    column: str
-    what: str
-    inferred: tuple[Inferred, ...]
-
-
 def attack(
     features: pl.DataFrame,
     transcript: OwnTranscript,
     shares: Sequence[float] = SHARES,
     seeds: Sequence[int] = SEEDS,
-) -> Iterator[AttackedColumn]:
-    """Yield how well an attacker who knows a column for ``shares`` of the samples guesses the rest, once per seed."""
+) -> Iterator[dict[str, Any]]:
+    """Yield of each column how well an attacker who knows it for ``shares`` of the samples guesses the rest.
+
+    ``what`` says what is guessed: nothing where all values are the same. ``inferred`` has the results, without shares
+    of too few samples.
+    """
     for column in features[transcript.rows].iter_columns():
         target = target_of(column.to_numpy())
-        if target is None:
-            yield AttackedColumn(column.name, "", ())
-            continue
-        found = (attribute_inference(target, transcript.labels, transcript.told, share, seeds) for share in shares)
-        yield AttackedColumn(column.name, target.what, tuple(one for one in found if one is not None))
+        tried = (
+            []
+            if target is None
+            else [attribute_inference(target, transcript.labels, transcript.told, share, seeds) for share in shares]
+        )
+        inferred = [asdict(one) for one in tried if one is not None]
+        yield {"column": column.name, "what": "" if target is None else target.what, "inferred": inferred}
 
 
-@dataclass(frozen=True)
-class LimitUse:
-    """One limit of an agent's file, such as ``"privacy.max_rounds"``, and what is spent and left of it.
-
-    ``initiator`` is None for a limit on each run by itself, which is not spent. ``allowed`` is None for any amount.
-    Where each person is counted, the figures are those of the person about whom most was told.
-    """
-
-    key: str
-    initiator: str | None
-    counts: str
-    allowed: float | tuple[str, ...] | None
-    spent: float | None = None
-    left: float | None = None
+def limits_at(own: Holdings, now: datetime) -> list[dict[str, Any]]:
+    """Return what is spent and left of each limit of an agent: see :func:`~assistlearn.agent.limits.use_of`."""
+    allowed = [] if own.limits is None else list(_allowed(own, own.limits, now))
+    names = dict.fromkeys(each["initiator"] for each in allowed if each["initiator"] is not None)
+    return allowed + ([] if own.privacy is None else list(_private(own.privacy, names)))
 
 
-def limits_at(own: Holdings, now: datetime) -> list[LimitUse]:
-    allowed = [] if own.limits is None else list(_allowed(own, now))
-    names = {each.initiator: None for each in allowed if each.initiator is not None}
-    return allowed + ([] if own.privacy is None else list(_private(own.privacy, list(names))))
-
-
-def _allowed(own: Holdings, now: datetime) -> Iterator[LimitUse]:
-    assert own.limits is not None
+def _allowed(own: Holdings, limits: OwnerLimits, now: datetime) -> Iterator[dict[str, Any]]:
     tally, day = counted(own.home / "ledger.jsonl"), now.date().isoformat()
-    for initiator in dict.fromkeys([*own.limits.initiators, *tally.consented(now)]):
-        for row in own.limits.used(initiator, tally.of(initiator), day):
-            key = f"allow.{row['limit']}"
-            yield LimitUse(key, initiator, row["counts"], row["allowed"], row["used"], row["left"])
-    for name, most in own.limits.of_one_run().items():
-        yield LimitUse(f"allow.{name}", None, "in one run", most)
+    for initiator in dict.fromkeys([*limits.initiators, *tally.consented(now)]):
+        yield from limits.used(initiator, tally.of(initiator), day)
+    for name, most in limits.of_one_run().items():
+        yield use_of(f"allow.{name}", None, "in one run", most)
 
 
-def _private(keeper: PrivacyKeeper, initiators: list[str]) -> Iterator[LimitUse]:
+def _private(keeper: PrivacyKeeper, initiators: Iterable[str]) -> Iterator[dict[str, Any]]:
     rules = keeper.rules
     for initiator in dict.fromkeys([*initiators, *keeper.book.initiators()]):
         told = keeper.book.of(initiator)
@@ -272,7 +248,7 @@ def _private(keeper: PrivacyKeeper, initiators: list[str]) -> Iterator[LimitUse]
         ):
             if most is not None:
                 spent = float(np.max(values, initial=0))
-                yield LimitUse(f"privacy.{key}", initiator, counts, most, spent, max(most - spent, 0.0))
+                yield use_of(f"privacy.{key}", initiator, counts, most, spent, max(most - spent, 0.0))
     for key, counts, said in (
         ("max_rounds", "turns that tell something of samples, in one run", rules.max_rounds),
         ("min_samples", "people of each class at the least, in one run", rules.min_samples),
@@ -280,4 +256,4 @@ def _private(keeper: PrivacyKeeper, initiators: list[str]) -> Iterator[LimitUse]
         ("randomise", "epsilon of one answer", rules.randomise),
     ):
         if said is not None:
-            yield LimitUse(f"privacy.{key}", None, counts, said)
+            yield use_of(f"privacy.{key}", None, counts, said)

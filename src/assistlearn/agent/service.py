@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -60,10 +60,8 @@ from assistlearn.storage import REMEDY
 # To add a request of your own, call ``register(Exchange(...))`` at every agent: then they understand its messages.
 
 
-class Demand(NamedTuple):
-    amount: int
-    turn: int | None = None
-
+Demand: TypeAlias = tuple[int, int | None]
+"""How much is asked for, in the unit of the request, and in which turn, if it is one."""
 
 Reply: TypeAlias = Message | Encoded
 
@@ -104,7 +102,7 @@ def _open_demand(run: AgentRun, message: m.Open) -> Demand:
         raise OutOfOrderError(
             f"Run {message.run!r} was opened here before, with other settings. Use another name for a new run."
         )
-    return Demand(0 if run.store.exists else 1)
+    return (0 if run.store.exists else 1), None
 
 
 def _open(run: AgentRun, message: m.Open, request: bytes) -> m.Opened:
@@ -133,7 +131,7 @@ def _align_demand(run: AgentRun, message: m.Align) -> Demand | None:
     if run.own.limits is not None:
         run.own.limits.check_samples(n_ids)
     _check_people(run, message, n_ids)
-    return Demand(n_ids)
+    return n_ids, None
 
 
 def _align(run: AgentRun, message: m.Align, request: bytes) -> m.Aligned:
@@ -209,7 +207,7 @@ def _turn_demand(run: AgentRun, message: m.TakeTurn) -> Demand:
         task = run.loaded().task
         if task is not None and task.rows is not None:
             run.privacy.check_turn(message.turn, run.n_told, task, run.told_rows(message))
-    return Demand(0 if done else 1, message.turn)
+    return (0 if done else 1), message.turn
 
 
 def _take_turn(run: AgentRun, message: m.TakeTurn, request: bytes) -> Reply:
@@ -317,7 +315,7 @@ def _predict_demand(run: AgentRun, message: m.Predict) -> Demand:
     if run.privacy is not None:
         run.privacy.check_votes(rows[message.start : message.stop], len(run.agent.models), task)
     again = run.voted_on == (message.start, message.stop)
-    return Demand(0 if again else message.stop - message.start)
+    return (0 if again else message.stop - message.start), None
 
 
 def _predict(run: AgentRun, message: m.Predict, request: bytes) -> m.Scores:
@@ -349,7 +347,7 @@ def _forget(run: AgentRun, message: m.Forget, request: bytes) -> m.Forgotten:
     return m.Forgotten(run=message.run, n_models=run.store.forget())
 
 
-register(Exchange(m.Forget, m.Forgotten, _forget, lambda run, message: Demand(0), needs_permission=False))
+register(Exchange(m.Forget, m.Forgotten, _forget, lambda run, message: (0, None), needs_permission=False))
 
 logger = logging.getLogger("assistlearn.agent")
 

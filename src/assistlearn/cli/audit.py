@@ -59,7 +59,7 @@ def audit(
         "counted": {} if run else _counted(chain.tally),
         "decisions": [entry.decision for entry in entries if entry.decision is not None],
         "rebuilt": [{"initiator": e.peer, "time": e.time} for e in entries if e.counts is not None],
-        "told": [] if run else [asdict(each) for each in told_at(ToldBook(path.parent / "told"))],
+        "told": [] if run else told_at(ToldBook(path.parent / "told")),
     }
     if json:
         say_json(facts)
@@ -158,7 +158,7 @@ def _show_messages(totals: Sequence[dict[str, Any]], direction: str, title: str,
 
 
 def told_in_words(told: dict[str, Any]) -> str:
-    """Return the sentence for the values of a :class:`~assistlearn.agent.limits.ToldSummary`.
+    """Return the sentence for the values of :func:`~assistlearn.agent.limits.told_at`.
 
     >>> told = {"initiator": "clinic", "people": 9, "bits": 18.0, "predictions": 1}
     >>> print(told_in_words(told | {"epsilon": 12.0, "epsilon_at_delta": 11.9}))  # doctest: +NORMALIZE_WHITESPACE
@@ -284,8 +284,8 @@ def _of_helper(file: Path, run: str, attack: bool, plot: Path | None, force: boo
         "columns": _columns(agent),
         "runs": [asdict(each) for each in released],
         "forgotten": {} if run else forgotten_runs(ledger, runs),
-        "told": [] if own.privacy is None else [asdict(each) for each in told_at(own.privacy.book)],
-        "limits": [asdict(each) for each in limits_at(own, datetime.now(UTC))],
+        "told": [] if own.privacy is None else told_at(own.privacy.book),
+        "limits": limits_at(own, datetime.now(UTC)),
         "attacks": _attacks(agent, own, {each.run: each.initiator for each in released}, quiet) if attack else None,
     }
 
@@ -313,8 +313,8 @@ def _attacks(agent: LoadedAgent, own: Holdings, initiators: dict[str, str], quie
             transcript = transcript_of(own, [run for run, whose in initiators.items() if whose == initiator])
             columns = []
             for column in attack(agent.table.features, transcript):
-                columns.append(asdict(column))
-                bar.count(f"guessing {column.column}")
+                columns.append(column)
+                bar.count(f"guessing {column['column']}")
             found.append(
                 {
                     "initiator": initiator,
@@ -472,9 +472,8 @@ def recount(
     if lost is not None:
         question = "Rebuild the counts from what is left? What nothing shows counts as if all had been spent."
         agreed(f"{lost}\n{question}", yes)
-        done = rebuild(description.models, description.name)
-        facts["rebuilt"] = [asdict(each) for each in done.rebuilt]
-        facts |= {"new_ledger": done.new_ledger, "put_aside": [str(path) for path in done.put_aside]}
+        rebuilt, new_ledger, moved = rebuild(description.models, description.name)
+        facts |= {"rebuilt": rebuilt, "new_ledger": new_ledger, "put_aside": [str(path) for path in moved]}
     if json:
         say_json(facts)
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -271,12 +270,12 @@ def _checked(file: Path, problems: Problems) -> Checked:
     if agent is None or problems.found:
         return description, agent, {}
     now, holdings = datetime.now(UTC), from_loaded(agent)  # raises if ids cannot be aligned
-    summary = describe(agent, now)
+    facts = describe(agent, now)
     if description.secret is None:
-        summary = replace(summary, notes=(*summary.notes, NO_SECRET))
-    limits = [asdict(each) for each in limits_at(holdings, now)] + _labels(description)
-    told = [] if holdings.privacy is None else [asdict(each) for each in told_at(holdings.privacy.book)]
-    return description, agent, summary.to_dict() | {"limits": limits, "told": told}
+        facts["notes"] += (NO_SECRET,)
+    facts["limits"] = limits_at(holdings, now) + _labels(description)
+    facts["told"] = [] if holdings.privacy is None else told_at(holdings.privacy.book)
+    return description, agent, facts
 
 
 def _together(checked: Sequence[Checked], problems: Problems) -> dict[str, Any] | None:

@@ -238,7 +238,9 @@ def helper_view(agent: AgentDescription) -> HelperView:
         {run: bits for run, bits in forgotten_runs(path, names).items() if run not in own},
         messages.exchanges(messages.names, {}, None),
         {peer: dict(count.units) for peer, count in sorted(chain.tally.peers.items()) if count.units},
-        tuple(ToldOf(each.initiator, each.people, each.bits, each.predictions, each.epsilon) for each in told),
+        tuple(
+            ToldOf(*(each[name] for name in ("initiator", "people", "bits", "predictions", "epsilon"))) for each in told
+        ),
         refused,
         chain.number,
     )
