@@ -45,8 +45,9 @@ from assistlearn.agent.service import AgentService
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.core.state import DTYPES
 from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.initiator.run import Connection
-from assistlearn.initiator.training import RemoteParticipant, ToldTask
+from assistlearn.initiator.training import RemoteParticipant
 from assistlearn.methods import method_named
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
@@ -353,8 +354,8 @@ class LiveInitiator:
         self._lab = Connection("lab", self)
         n = begin.n_samples
         n_aside = 0 if begin.holdout is None else int(unpack_bits(begin.holdout, n).sum())
-        task = ToldTask(unpack_codes(begin.labels, n - n_aside, begin.n_classes), begin.n_classes, n_aside)
-        self._participant = RemoteParticipant(self._lab, begin.run, method, task)
+        codes, nowhere = unpack_codes(begin.labels, n - n_aside, begin.n_classes), RunFolder(Path("nowhere"))
+        self._participant = RemoteParticipant(self._lab, nowhere, begin.run, method, codes, begin.n_classes, n_aside)
         self._aligner = HashInitiator(Ids([f"p-{i:04d}" for i in range(178)]), SECRET, "lab", Minimum(0, 0.0))
         self._aligner.start()
 

@@ -30,8 +30,9 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn.agent.agent import Answer, Turn
 from assistlearn.core import Contribution, Verdict
 from assistlearn.errors import RefusedError
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.initiator.run import Connection
-from assistlearn.initiator.training import RemoteParticipant, ToldTask
+from assistlearn.initiator.training import RemoteParticipant
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
@@ -141,13 +142,14 @@ def _request(n: int, missed: int, share: float, rng: np.random.Generator) -> m.T
 
     lab = Connection("lab", MemoryTransport({"lab": refuse}))
     codes = np.zeros(n, dtype=np.int64)
-    participant = RemoteParticipant(lab, "r", Plan(method="ascii").make_method(), ToldTask(codes, N_CLASSES))
+    method, nowhere = Plan(method="ascii").make_method(), RunFolder(Path("nowhere"))
+    participant = RemoteParticipant(lab, nowhere, "r", method, codes, N_CLASSES)
     for turn in range(1, missed + 1):
         reward = rng.random(n) < share
         answer = Answer(reward, Verdict(0.5, share, False), packed=pack_reward(reward, codes))
         participant.hear(Contribution(turn, turn, "other", 0.5, share, share, False), answer, 0.5)
     with suppress(RefusedError):
-        participant.ask(Turn(missed + 1, missed + 1, 0))
+        participant.take_turn(Turn(missed + 1, missed + 1, 0))
     request = decode(caught[0])
     assert isinstance(request, m.TakeTurn)
     return request

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from sklearn.base import clone
 
 from assistlearn.agent.limits import OwnerLimits
@@ -100,6 +102,26 @@ class Parties:
             reach="memory",
             label_only=self.agents[0][1] is None,
         )
+
+
+def filed(made: Parties, label: str = "y") -> list[Path]:
+    """Write the agents' tables and files, each with a copy of its learner, and return the files."""
+    made.folder.mkdir(parents=True, exist_ok=True)
+    (made.folder / "key").write_text(SECRET.decode())
+    ids, files = [f"p-{i:04d}" for i in range(len(made.X))], []
+    for name, learner, columns in made.agents:
+        table = pl.DataFrame({"id": ids} | {f"x{c}": made.X[:, c] for c in columns})
+        own = name == made.agents[0][0]
+        (table.with_columns(pl.Series(label, made.labels)) if own else table).write_csv(made.folder / f"{name}.csv")
+        kind, _, said = re.sub(r"\(|\)", " ", repr(learner)).partition(" ")  # Tree(max_depth=2)
+        kind = f"{type(learner).__module__.partition('._')[0]}.{kind}"
+        files.append(made.folder / f"{name}.toml")
+        files[-1].write_text(
+            f'name = "{name}"\ntable = "{name}.csv"\nid = "id"\nsecret = "key"\n'
+            + (f'label = "{label}"\n' if own else "")
+            + f'learner = {{ kind = "{kind}", parameters = {{ {said} }} }}\n'
+        )
+    return files
 
 
 @dataclass

@@ -31,11 +31,11 @@ from assistlearn.protocol.arrays import unpack_codes
 from assistlearn.reach.opening import opened_run
 from assistlearn.reach.processes import reach_processes
 from tests.cli.program import assistlearn
-from tests.initiator.parties import Parties
+from tests.initiator.parties import Parties, filed
 from tests.initiator.sent_bytes import recorded
+from tests.initiator.test_interruptions import CutError
 
 DATA = {"two classes": load_breast_cancer, "three classes": load_wine}
-SECRET = "0123456789abcdef0123456789abcdef"
 
 
 def parties(folder: Path, data, labels=None, **options) -> Parties:
@@ -71,9 +71,9 @@ def run_and_predict(made: Parties):
     return leader, leader.predict_rows(np.arange(len(ids)))
 
 
-@pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize(
-    "options", [{}, {"holdout": 0.25, "order": "random", "class_weight": "balanced"}], ids=["plain", "holdout"]
+    ("data", "options"),
+    [("two classes", {}), ("three classes", {"holdout": 0.25, "order": "random", "class_weight": "balanced"})],
 )
 def test_other_true_labels_leave_every_byte_the_same_that_helpers_are_sent(tmp_path, data, options):
     labels = np.unique(DATA[data](return_X_y=True)[1], return_inverse=True)[1]
@@ -120,10 +120,13 @@ def test_the_true_labels_are_not_what_helpers_are_told(tmp_path, data):
     assert abs((told == made.labels).mean() - kept) < 5 * np.sqrt(kept * (1 - kept) / n)
 
 
-@pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"holdout": 0.3, "class_weight": "balanced"}, {"score_bits": 8, "combine": "learned", "epsilon": 3.0}],
+    ("data", "options"),
+    [
+        ("two classes", {}),
+        ("three classes", {"holdout": 0.3, "class_weight": "balanced"}),
+        ("two classes", {"score_bits": 8, "combine": "learned", "epsilon": 3.0}),
+    ],
 )
 def test_a_run_is_the_estimator_in_one_process_to_the_bit(tmp_path, data, options, monkeypatch):
     made = parties(tmp_path, DATA[data], **options)
@@ -148,9 +151,6 @@ def test_each_helper_is_asked_once_and_hears_of_nobody(tmp_path):
 
 def test_an_interrupted_run_tells_the_same_labels_and_ends_the_same(tmp_path):
     made = parties(tmp_path, load_wine)
-
-    class CutError(Exception):
-        pass
 
     class Cut:
         def __init__(self, inner):
@@ -257,27 +257,14 @@ def test_settings_that_would_tell_of_the_true_labels_are_refused(wrong, words):
 
 def files(folder: Path, labels: np.ndarray, sort: bool) -> list[Path]:
     """Write three agents' files and tables; the initiator's rows may be sorted by their labels."""
-    folder.mkdir()
     X, _ = load_wine(return_X_y=True)
-    (folder / "key").write_text(SECRET)
+    agents = [(name, GaussianNB(), list(part)) for name, part in (("clinic", range(4)), ("lab", range(4, 8)))]
+    agents.append(("scans", GaussianNB(), list(range(8, 13))))
+    out = filed(Parties(folder, agents, X, np.array([f"class {code}" for code in labels]), {}, {}))
     (folder / "clinic-models").mkdir()
     (folder / "clinic-models" / "class-order.key").write_text("ab" * 32 + "\n")  # one organisation, as it were
-    ids = [f"p-{i:04d}" for i in range(len(X))]
-    out = []
-    for name, columns in (("clinic", range(4)), ("lab", range(4, 8)), ("scans", range(8, 13))):
-        table = pl.DataFrame({"id": ids} | {f"x{c}": X[:, c] for c in columns})
-        label = ""
-        if name == "clinic":
-            table = table.with_columns(y=pl.Series([f"class {code}" for code in labels]))
-            table = table.sort("y") if sort else table
-            label = 'label = "y"\n'
-        table.write_csv(folder / f"{name}.csv")
-        file = folder / f"{name}.toml"
-        file.write_text(
-            f'name = "{name}"\ntable = "{name}.csv"\nid = "id"\nsecret = "key"\n{label}'
-            'learner = "sklearn.naive_bayes.GaussianNB"\n'
-        )
-        out.append(file)
+    if sort:
+        pl.read_csv(folder / "clinic.csv").sort("y").write_csv(folder / "clinic.csv")
     return out
 
 

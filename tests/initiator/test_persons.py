@@ -13,7 +13,7 @@ from assistlearn import AssistedClassifier
 from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.alignment import Ids
 from assistlearn.evaluation.words import Terms
-from assistlearn.initiator.pilots import Parted
+from assistlearn.initiator.pilots import divided
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
@@ -109,7 +109,7 @@ def test_a_helper_whose_own_table_names_persons_keeps_them_together_by_itself(tm
 
 def test_a_pilot_keeps_people_together(tmp_path):
     made, who = parties(tmp_path)
-    parted = Parted.of(made.leader().run, Terms(train_size=0.5))
-    training = np.flatnonzero(parted.run.table.labels >= 0)
-    assert len(np.unique(who[parted.pool])) == len(parted.pool) > 20
-    assert not {*who[training]} & {*who[parted.pool]}
+    run, pool, _ = divided(made.leader().run, Terms(train_size=0.5))
+    training = np.flatnonzero(run.table.labels >= 0)
+    assert len(np.unique(who[pool])) == len(pool) > 20
+    assert not {*who[training]} & {*who[pool]}

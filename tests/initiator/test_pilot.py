@@ -19,7 +19,7 @@ from assistlearn.errors import RunError
 from assistlearn.evaluation.pilots import Worth
 from assistlearn.evaluation.words import Terms
 from assistlearn.events import SamplesOpened
-from assistlearn.initiator.pilots import Parted, pilot
+from assistlearn.initiator.pilots import divided, pilot
 from assistlearn.initiator.run import OwnTable
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
@@ -190,9 +190,9 @@ def test_the_order_of_opening_does_not_tell_of_the_order_of_the_table(tmp_path):
     order = np.argsort(run.table.labels, kind="stable")
     ids = Ids(run.holdings.ids.take(order), "sorted")
     by_label = replace(run, holdings=replace(run.holdings, ids=ids), table=OwnTable(run.table.labels[order]))
-    first, second = (Parted.of(each, Terms()) for each in (run, by_label))
-    assert not np.array_equal(first.pool, second.pool)
-    assert run.ids_at(first.pool).take(np.arange(99)).equals(by_label.ids_at(second.pool).take(np.arange(99)))
+    first, second = (divided(each, Terms())[1] for each in (run, by_label))
+    assert not np.array_equal(first, second)
+    assert run.ids_at(first).take(np.arange(99)).equals(by_label.ids_at(second).take(np.arange(99)))
 
 
 def test_where_labels_stay_with_the_initiator_helpers_are_asked_the_same_whatever_the_labels_are(tmp_path):

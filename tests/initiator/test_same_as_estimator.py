@@ -36,6 +36,15 @@ AGENTS = {
 }
 
 
+PROBLEMS = [
+    (load_breast_cancer, "trees"),
+    (load_wine, "mixed"),
+    (load_wine, "resampling"),
+    (load_digits, "trees"),
+]
+LEARNED = {"method": "soft", "reward": "out-of-fold", "combine": "learned", "models_per_turn": 3}
+
+
 def parties(folder, data, learners, **options) -> Parties:
     # Boosting a combination of ten classes takes long: ten trees in every iteration, in each of three folds.
     fewer = {"n_class": 4} if data is load_digits and "combine" in options else {}
@@ -58,29 +67,18 @@ def estimator_of(made: Parties) -> AssistedClassifier:
 
 
 @pytest.mark.parametrize(
-    ("data", "learners"),
-    [(load_breast_cancer, "trees"), (load_wine, "mixed"), (load_wine, "resampling"), (load_digits, "trees")],
-)
-@pytest.mark.parametrize(
-    "options",
+    ("data", "learners", "options"),
     [
-        {"method": "ascii"},
-        {"method": "simple", "order": "random"},
-        {"method": "ensemble"},
-        {"method": "ascii", "holdout": 0.3, "patience": 2},
-        {"method": "ensemble", "holdout": 0.3},
-        {"method": "soft"},
-        {"method": "soft", "holdout": 0.3, "score_bits": 16, "loss": "exponential", "shrinkage": 1.0},
-        {"method": "soft", "reward": "out-of-fold", "n_rounds": 2},
-        {"method": "soft", "reward": "auto", "combine": "auto", "n_rounds": 2},
-        {
-            **{"method": "soft", "reward": "out-of-fold", "combine": "learned", "models_per_turn": 3, "holdout": 0.3},
-            "n_rounds": 1,
-        },
-    ],
-    ids=[
-        *("ascii", "simple-random", "ensemble", "holdout", "ensemble-holdout", "soft", "soft-holdout-16"),
-        *("soft-out-of-fold", "combined", "learned-holdout"),
+        *((*each, {"method": "ascii"}) for each in PROBLEMS),
+        *((*each, {"method": "soft", "reward": "auto", "combine": "auto", "n_rounds": 2}) for each in PROBLEMS),
+        (*PROBLEMS[0], {"method": "simple", "order": "random"}),
+        (*PROBLEMS[1], {"method": "ensemble"}),
+        (*PROBLEMS[2], {"method": "ascii", "holdout": 0.3, "patience": 2}),
+        (*PROBLEMS[0], {"method": "ensemble", "holdout": 0.3}),
+        *((*PROBLEMS[place], {"method": "soft"}) for place in (1, 2)),
+        (*PROBLEMS[1], {"method": "soft", "holdout": 0.3, "score_bits": 16, "loss": "exponential", "shrinkage": 1.0}),
+        *((*PROBLEMS[place], {"method": "soft", "reward": "out-of-fold", "n_rounds": 2}) for place in (0, 1)),
+        *((*each, LEARNED | {"holdout": 0.3, "n_rounds": 1}) for each in PROBLEMS[:3]),
     ],
 )
 def test_model_weights_and_scores_are_bit_identical(tmp_path, data, learners, options):

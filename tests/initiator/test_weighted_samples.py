@@ -7,6 +7,7 @@ import pytest
 from sklearn.utils.class_weight import compute_sample_weight
 
 from assistlearn import AssistedClassifier
+from assistlearn.alignment import Ids
 from assistlearn.errors import SettingsError
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode
@@ -20,8 +21,16 @@ def uneven(parties) -> np.ndarray:
     return np.random.default_rng(1).integers(0, 4, len(parties.X)) / 3
 
 
-@pytest.mark.parametrize(("weighted", "class_weight"), [(True, None), (True, "balanced"), (False, "balanced")])
-@pytest.mark.parametrize("options", [{}, {"method": "soft"}, {"holdout": 0.3}], ids=["ascii", "soft", "hold-out"])
+@pytest.mark.parametrize(
+    ("options", "weighted", "class_weight"),
+    [
+        ({}, True, None),
+        ({"method": "soft"}, True, "balanced"),
+        ({"method": "soft"}, False, "balanced"),
+        ({"holdout": 0.3}, True, "balanced"),
+        ({"holdout": 0.3}, True, None),
+    ],
+)
 def test_weighted_runs_over_messages_are_those_of_the_estimator(tmp_path, options, weighted, class_weight):
     parties = three_agents(tmp_path, n_rounds=3, class_weight=class_weight, **options)
     parties.held.clear()
@@ -76,3 +85,32 @@ def test_a_run_whose_samples_all_have_no_weight_is_refused(tmp_path):
     parties.options["weights"] = np.zeros(len(parties.X))
     with pytest.raises(SettingsError, match=r"leaves \d+ samples to train on, and all of them have weight zero"):
         list(parties.leader().train())
+
+
+# -- a helper does not hold a person about whom its row says nothing: an empty row is as no row
+
+
+@pytest.mark.parametrize("alignment", ["hash", "psi"])
+def test_in_training_and_in_prediction_as_in_the_estimator(tmp_path, alignment):
+    """The helper's learner refuses gaps: it would say so, if an empty row reached it."""
+    made = []
+    for way in ("no row", "an empty row"):
+        parties = three_agents(tmp_path / way, n_rounds=2, alignment=alignment)
+        name, _, columns = parties.agents[1]
+        empty = np.random.default_rng(5).random(len(parties.X)) < 0.3
+        parties.held.clear()
+        if way == "no row":
+            parties.held[name] = ~empty
+        else:
+            parties.X[np.ix_(empty, columns)] = np.nan
+        leader = parties.leader()
+        list(leader.train())
+        ids = Ids([f"p-{i:04d}" for i in range(len(parties.X))], "These people")
+        prediction = leader.predict(ids, np.arange(len(ids)))
+        assert (prediction.known[name] == ~empty).all()
+        made.append((leader.folder.result()["contributions"], prediction.scores))
+    assert made[0][0] == made[1][0]
+    np.testing.assert_array_equal(made[0][1], made[1][1])
+    options = PAPERS | {"n_rounds": 2, "missing_agent": "abstain", "random_state": 7}
+    clf = AssistedClassifier(parties.agents, **options).fit(parties.X, parties.labels)
+    np.testing.assert_array_equal(sum(clf.agent_scores(parties.X).values()), made[1][1])

@@ -13,7 +13,7 @@ from assistlearn.methods import method_named
 from assistlearn.methods.method import ABSTAINS
 from assistlearn.plan import Plan
 from assistlearn.session import HoldOut
-from assistlearn.session.judging import contradiction, doubt_of
+from assistlearn.session.judging import believed, contradiction, doubt_of
 
 KEPT = Verdict(1.0, 0.9, False)
 SOFT = Plan(method="soft").make_method()
@@ -107,5 +107,5 @@ def test_samples_that_a_helper_does_not_hold_prove_nothing(held_right):
 )
 def test_claims_are_compared_where_they_are_about_unseen_samples_and_sending_away_tells_nothing(plan, doubted):
     method = method_named(plan.method, vars(plan))
-    assert (doubt_of(plan, HoldOut(np.array([0, 1]), 2, 3, method)) is not None) == doubted
-    assert doubt_of(plan, None) is None
+    assert (doubt_of(plan, HoldOut(np.array([0, 1]), 2, 3, method)) is not believed) == doubted
+    assert doubt_of(plan, None) is believed

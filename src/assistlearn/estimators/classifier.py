@@ -63,8 +63,8 @@ from assistlearn.learners.model import take_rows
 from assistlearn.methods.orders import Order
 from assistlearn.plan import Plan
 from assistlearn.session import LocalParticipant
-from assistlearn.session.judging import doubt_of
-from assistlearn.session.setup import SetUp, Task, check_holdout, set_up, trained_alone
+from assistlearn.session.judging import believed, doubt_of
+from assistlearn.session.setup import SetUp, Task, check_holdout, set_up, votes_alone
 from assistlearn.types import Bools, Codes, Floats
 
 logger = logging.getLogger("assistlearn")
@@ -278,8 +278,7 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         counts = np.bincount(codes, weights=weight, minlength=len(self.classes_))
         self.class_prior_ = counts / counts.sum()
         self._prepare(agents, X)
-        honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
-        self.agents_ = {name: Agent(name, self._learner_of(name, own), honesty) for name, own, _ in agents}
+        self.agents_ = {name: self._fresh_agent(plan, name, estimator) for name, estimator, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
         self.sat_out_: tuple[TurnFinished, ...] = ()
         self.holdout_scores_: list[float] = []
@@ -304,7 +303,7 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         left_out = self.report_ is not None and self.report_.left_out  # they had learned something; the log says so
         if not self.contributions_ and not left_out and self.stop_reason_ is not StopReason.ONE_CLASS:
             warn_nothing_learned(len(self.classes_))
-        if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and not honesty.may_be_honest and len(agents) > 1:
+        if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and plan.honest_reward == "in-sample" and len(agents) > 1:
             logger.warning(ALWAYS_RIGHT)
         return self
 
@@ -318,9 +317,6 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         self._prepared: dict[str, Prepared] = {name: how for name, how in found.items() if how is not None}
         self.kinds_ = {name: how.reader.by_name for name, how in self._prepared.items()}
 
-    def _learner_of(self, name: str, estimator: Any) -> Any:
-        return self._prepared[name].estimator if name in self._prepared else estimator
-
     def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None, groups: Groups | None) -> None:
         check_holdout(plan, codes, groups=groups)
         if isinstance(plan.class_weight, Mapping):
@@ -332,13 +328,14 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         task = Task(plan, names, codes, codes, n_classes, weight, told, own, label_only=label_only, groups=groups)
         made = set_up(task)
         self.class_prior_, self.holdout_indices_ = made.class_shares, made.aside
-        held = {}
+        participants = []
         for name, agent in self._turn_takers().items():
             samples = self._samples_of(name, X, made)
-            held[name] = samples.held
             agent.begin(samples, made.seeds[name])
-        alone = partial(trained_alone, task, self._fresh_agent(plan), lambda: self._samples_of(names[0], X, made))
-        participants = self._participants(plan, held, made)
+            doubt = believed if name == names[0] else doubt_of(plan, made.holdout, samples.held)
+            participants.append(LocalParticipant(agent, made.states[name], made.methods[name], doubt))
+        own_agent = self._fresh_agent(plan, names[0], check_agents(self.agents)[0][1])
+        alone = partial(votes_alone, task, own_agent, partial(self._samples_of, names[0], X))
         session = made.session(participants, alone if len(names) > 1 else None, self.n_jobs)
         self._follow(session.run(), plan.most_rounds * len(session.present))
         combining = session.combining
@@ -352,19 +349,9 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         if session.report is not None:
             self._leave_out(session.report)
 
-    def _fresh_agent(self, plan: Plan) -> Agent:
-        name, estimator, _ = check_agents(self.agents)[0]
-        honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
-        return Agent(name, self._learner_of(name, estimator), honesty)
-
-    def _participants(self, plan: Plan, held: Mapping[str, Bools | None], made: SetUp) -> list[LocalParticipant]:
-        """Return the turn takers as participants of the session. Only helpers can be doubted, not the initiator."""
-        initiator, found = next(iter(self.agents_)), []
-        for name, agent in self._turn_takers().items():
-            doubt = None if name == initiator else doubt_of(plan, made.holdout, held[name])
-            more = {} if doubt is None else {"doubt": doubt}
-            found.append(LocalParticipant(agent, made.states[name], made.methods[name], **more))
-        return found
+    def _fresh_agent(self, plan: Plan, name: str, estimator: Any) -> Agent:
+        learner = self._prepared[name].estimator if name in self._prepared else estimator
+        return Agent(name, learner, Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn))
 
     def _turn_takers(self) -> dict[str, Agent]:
         """Return the agents that take turns: all but an initiator that has labels alone."""
@@ -439,16 +426,8 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
     def alone(self, name: str) -> AssistedClassifier | DummyClassifier:
         """Return the baseline *alone* (the paper's *Single*): one agent without help, with the same settings, unfitted.
 
-        Parameters
-        ----------
-        name : str
-            The agent.
-
-        Returns
-        -------
-        single : AssistedClassifier
-            Unfitted. Fit it to the same table; it uses the agent's columns. For an initiator without columns it is a
-            ``DummyClassifier(strategy="prior")``, which predicts the most frequent class.
+        Fit it to the same table; it uses the agent's columns. For an initiator without columns it is a
+        ``DummyClassifier(strategy="prior")``, which predicts the most frequent class.
         """
         for agent in check_agents(self.agents):
             if agent[0] == name:
@@ -459,15 +438,7 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
     def pooled(self, estimator: Any = None) -> AssistedClassifier:
         """Return the baseline *pooled* (the paper's *Oracle*): one agent with all columns and the same settings.
 
-        Parameters
-        ----------
-        estimator : classifier, default=None
-            What it boosts. The default is the initiator's estimator, or the first helper's if the initiator has none.
-
-        Returns
-        -------
-        oracle : AssistedClassifier
-            Unfitted.
+        It is unfitted. It boosts ``estimator``: by default the initiator's, or that of the first helper with one.
         """
         agents = [agent for agent in check_agents(self.agents) if agent[1] is not None]
         columns = AllColumns([(name, columns) for name, _, columns in agents])
@@ -501,34 +472,12 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         self.agents = [(name, estimator, columns) for (name, estimator), (_, _, columns) in pairs]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, the agents' nested ones (``clinic__max_depth``) included.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to include those of the agents' estimators.
-
-        Returns
-        -------
-        params : dict
-            Names and values.
-        """
+        """Return the parameters; with ``deep``, those of the agents' estimators, too (``clinic__max_depth``)."""
         params: dict[str, Any] = self._get_params("_agents", deep=deep)
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; an agent's by ``name__parameter``, an agent's estimator by ``name``.
-
-        Parameters
-        ----------
-        **params : dict
-            Names and values.
-
-        Returns
-        -------
-        self : AssistedClassifier
-            The estimator itself.
-        """
+        """Set parameters; an agent's by ``name__parameter``, an agent's estimator by ``name``."""
         if "agents" in params:
             self.agents = params.pop("agents")
         self._set_params("_agents", **params)

@@ -253,70 +253,22 @@ class Voting:
         return part
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Yield :meth:`decision_function` after each **round**.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_columns)
-            All agents' columns.
-
-        Yields
-        ------
-        scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            The votes of the models of all rounds so far.
-        """
+        """Yield :meth:`decision_function` after each **round**."""
         for decision in self._staged(X):
             yield self._shown(decision.total)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield :meth:`predict` after each **round**.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_columns)
-            All agents' columns.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            The classes.
-        """
+        """Yield :meth:`predict` after each **round**."""
         for decision in self._staged(X):
             yield self._labels(decision.total)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Yield :meth:`predict_proba` after each **round**, calibrated as after the last one.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_columns)
-            All agents' columns.
-
-        Yields
-        ------
-        p : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
+        """Yield :meth:`predict_proba` after each **round**, calibrated as after the last one."""
         for decision in self._staged(X):
             yield decision.probabilities
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Yield the accuracy after each **round**.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_columns)
-            All agents' columns.
-        y : array-like of shape (n_samples,)
-            The true labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts.
-
-        Yields
-        ------
-        accuracy : float
-            The share of the samples that are classified right.
-        """
+        """Yield the accuracy after each **round**."""
         for labels in self.staged_predict(X):
             yield float(accuracy_score(y, labels, sample_weight=sample_weight))
 

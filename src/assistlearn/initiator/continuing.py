@@ -6,10 +6,10 @@ A run that was interrupted is resumed by :mod:`assistlearn.initiator.training`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from assistlearn import storage
 from assistlearn.agent.run import KnownBefore, RunSamples
 from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.alignment import Ids
-from assistlearn.alignment.ids import CodedIds, Rows
+from assistlearn.alignment.ids import Rows
 from assistlearn.errors import RunError, SettingsError, UnreachableError
 from assistlearn.events import RunGoesOn
 from assistlearn.initiator.folder import RunFolder, RunSettings, terms_of
@@ -153,6 +153,7 @@ class EarlierRun:
     def __init__(self, run: Path) -> None:
         self._folder = run / "earlier"
         self._files = FileDigests(self._folder)
+        self._arrays: dict[str, NDArray[Any]] = {}
 
     @classmethod
     def of(cls, run: OpenRun) -> EarlierRun | None:
@@ -173,34 +174,20 @@ class EarlierRun:
         """Who took part, the initiator first."""
         return list(self.facts["agents"])
 
-    @cached_property
-    def people(self) -> CodedIds:
-        return self._array("people.npy")
-
-    @cached_property
-    def codes(self) -> Codes:
-        return self._array("codes.npy")
-
-    @cached_property
-    def aside(self) -> Bools:
-        return self._array("aside.npy")
-
-    @property
-    def still(self) -> Bools:
-        return self._array("still.npy")
+    def array(self, name: str) -> NDArray[Any]:
+        if name not in self._arrays:
+            path = self._folder / f"{name}.npy"
+            self._arrays[name] = np.asarray(storage.array_of(self._files.read(path), path))
+        return self._arrays[name]
 
     @property
     def roles(self) -> Codes | None:
         """What each sample of the new run was before; None until the samples are matched."""
-        return self._array("roles.npy") if (self._folder / "roles.npy").exists() else None
+        return self.array("roles") if (self._folder / "roles.npy").exists() else None
 
     def turns_of(self, agent: str) -> dict[int, int]:
         """Return the turns of an agent that the result is made of, by their rounds."""
         return {made["round"]: made["turn"] for made in self.facts["contributions"] if made["agent"] == agent}
-
-    def held_by(self, agent: str) -> Bools:
-        held: Bools = self._array("held.npy")[self.agents.index(agent)]
-        return held
 
     def turn(self, number: int) -> m.TurnTaken:
         """Return the answer to a turn, about all samples."""
@@ -217,9 +204,6 @@ class EarlierRun:
 
     def _json(self, name: str) -> Any:
         return storage.json_of(self._files.read(self._folder / name), self._folder / name)
-
-    def _array(self, name: str) -> NDArray[Any]:
-        return np.asarray(storage.array_of(self._files.read(self._folder / name), self._folder / name))
 
 
 # -- who takes part
@@ -242,12 +226,12 @@ class EarlierPeople(NamedTuple):
         earlier = EarlierRun.of(run)
         if earlier is None:
             return None
-        places = places_among(people_of(run.ids_at(labelled), run.holdings.home), earlier.people)
+        places = places_among(people_of(run.ids_at(labelled), run.holdings.home), earlier.array("people"))
         codes = np.asarray(run.folder.permutation())[run.table.labels[labelled]]
         there = places >= 0
-        held_out = there & earlier.aside[places]
-        before = np.full(len(earlier.aside), -1)
-        before[~earlier.aside] = earlier.codes
+        held_out = there & earlier.array("aside")[places]
+        before = np.full(len(earlier.array("aside")), -1)
+        before[~earlier.array("aside")] = earlier.array("codes")
         same = there & ~held_out & (before[places] == codes)
         if run.settings.plan.holdout is not None:
             same |= held_out
@@ -260,11 +244,11 @@ class EarlierPeople(NamedTuple):
 
     @property
     def roles(self) -> Codes:
-        held_out = self.earlier.aside[self.places]
+        held_out = self.earlier.array("aside")[self.places]
         return np.where(self.places < 0, NEW, np.where(held_out, HELD_OUT, TRAINED_ON))
 
     def write(self) -> None:
-        still = np.zeros(len(self.earlier.aside), dtype=bool)
+        still = np.zeros(len(self.earlier.array("aside")), dtype=bool)
         still[self.places[self.same]] = True
         self.earlier.write({"still.npy": storage.array_bytes(still), "roles.npy": storage.array_bytes(self.roles)})
 
@@ -277,46 +261,32 @@ def roles_of(run: OpenRun) -> Codes | None:
 # -- which turns are taken again
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """Which turns of an earlier run are taken again.
-
-    ``rounds`` has the agents that take a turn in each of the rounds that are taken again: first those that take a turn
-    again, in their earlier order, then those that have none to take again, and take fresh ones. ``again`` has, for each
-    agent and each round, the turn of the earlier run.
-    """
-
-    rounds: Sequence[Sequence[str]] = ()
-    again: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, earlier: EarlierRun, agents: Sequence[str], recalled: Mapping[str, Sequence[int]]) -> Schedule:
-        """Return the schedule of a run in which these agents take turns; ``recalled`` has the turns that they kept."""
-        again = {
-            name: {round: turn for round, turn in earlier.turns_of(name).items() if turn in recalled.get(name, ())}
-            for name in agents
-        }
-        fresh = [name for name in agents if not again[name]]
-        last = max((round for turns in again.values() for round in turns), default=0)
-        rounds = []
-        for number in range(1, last + 1):
-            taken = sorted((turns[number], name) for name, turns in again.items() if number in turns)
-            rounds.append([name for _, name in taken] + fresh)
-        return cls(rounds, again)
+Schedule: TypeAlias = tuple[Sequence[Sequence[str]], Mapping[str, Mapping[int, int]]]
+"""The agents that take a turn in each of the rounds that are taken again: first those that take a turn again, in their
+earlier order, then those that have none to take again, and take fresh ones. And for each agent and each round, the turn
+of the earlier run."""
 
 
 def schedule_of(run: OpenRun) -> Schedule:
     """Return which turns are taken again. The first time, ask the agents, and log what has changed."""
     earlier = EarlierRun.of(run)
     if earlier is None:
-        return Schedule()
+        return (), {}
     known = earlier.goes_on()
     if known is not None:  # keys of JSON are texts
         again = {name: {int(round): turn for round, turn in turns.items()} for name, turns in known["again"].items()}
-        return Schedule(known["rounds"], again)
+        return known["rounds"], again
     asked = {name: _recalled(run, earlier, name) for name in run.agents}
     replies = {name: reply for name, reply in asked.items() if reply is not None}
-    schedule = Schedule.of(earlier, run.settings.turn_takers, {name: each.turns for name, each in replies.items()})
+    again = {}
+    for name in run.settings.turn_takers:
+        recalled = replies[name].turns if name in replies else []
+        again[name] = {round: turn for round, turn in earlier.turns_of(name).items() if turn in recalled}
+    fresh = [name for name in again if not again[name]]
+    rounds = []
+    for number in range(1, max((round for turns in again.values() for round in turns), default=0) + 1):
+        taken = sorted((turns[number], name) for name, turns in again.items() if number in turns)
+        rounds.append([name for _, name in taken] + fresh)
     changes = _changes(run, earlier, replies)
     if run.settings.places.get(REQUIRE) and changes.anew:
         name, why = next(iter(changes.anew.items()))
@@ -324,11 +294,11 @@ def schedule_of(run: OpenRun) -> Schedule:
             f"Agent {name!r} cannot take its turns of run {changes.earlier!r} again: {why}. Correct this and go on, "
             "or start without --require-kept: it then takes its turns anew."
         )
-    turns = {name: {str(round): turn for round, turn in turns.items()} for name, turns in schedule.again.items()}
-    facts = {"rounds": schedule.rounds, "again": turns, "changes": asdict(changes)}
+    turns = {name: {str(round): turn for round, turn in each.items()} for name, each in again.items()}
+    facts = {"rounds": rounds, "again": turns, "changes": asdict(changes)}
     earlier.write({"goes_on.json": storage.json_bytes(facts)})
     run.log.append(changes)
-    return schedule
+    return rounds, again
 
 
 def _recalled(run: OpenRun, earlier: EarlierRun, agent: str) -> m.Recalled | None:
@@ -338,7 +308,7 @@ def _recalled(run: OpenRun, earlier: EarlierRun, agent: str) -> m.Recalled | Non
     turns = sorted(earlier.turns_of(agent).values())
     if not turns:
         return None
-    request = m.Recall(run=run.name, earlier=earlier.name, still=pack_bits(earlier.still), turns=turns)
+    request = m.Recall(run=run.name, earlier=earlier.name, still=pack_bits(earlier.array("still")), turns=turns)
     try:
         reply = run.agents[agent].ask_any(request).message
     except UnreachableError as error:
@@ -353,10 +323,10 @@ def _recalled(run: OpenRun, earlier: EarlierRun, agent: str) -> m.Recalled | Non
 
 
 def _changes(run: OpenRun, earlier: EarlierRun, replies: Mapping[str, m.Recalled]) -> RunGoesOn:
-    roles, still, now = earlier.roles, earlier.still, run.settings.plan.of_runs()
+    roles, still, now = earlier.roles, earlier.array("still"), run.settings.plan.of_runs()
     assert roles is not None
     before: dict[str, Any] = earlier.facts["settings"]
-    same_label = int(np.count_nonzero(still & ~earlier.aside))  # of those who were trained on
+    same_label = int(np.count_nonzero(still & ~earlier.array("aside")))  # of those who were trained on
     return RunGoesOn(
         earlier=earlier.name,
         n_same=int(np.count_nonzero(still)),
@@ -372,7 +342,7 @@ def _changes(run: OpenRun, earlier: EarlierRun, replies: Mapping[str, m.Recalled
     )
 
 
-class TurnAgain(NamedTuple):
+class Again(NamedTuple):
     """What the initiator knows of a turn before it is taken again."""
 
     number: int  # in the earlier run
@@ -384,19 +354,21 @@ class TurnAgain(NamedTuple):
         return self.known.whole(part, self.earlier.turn(self.number))
 
 
-def turns_again(run: OpenRun, made: SetUp, schedule: Schedule, n_samples: int) -> dict[str, dict[int, TurnAgain]]:
-    found: dict[str, dict[int, TurnAgain]] = {name: {} for name in run.settings.agents}
-    earlier, masks = EarlierRun.of(run), run.folder.held(n_samples)
+def turns_again(
+    run: OpenRun, made: SetUp, again: Mapping[str, Mapping[int, int]], held: Mapping[str, Bools]
+) -> dict[str, dict[int, Again]]:
+    """Return each agent's turns that are taken again, by their rounds; ``held`` has the samples that each one holds."""
+    earlier = EarlierRun.of(run)
     if earlier is None:
-        return found
-    assert masks is not None
-    held = dict(zip(run.settings.agents, [np.ones(n_samples, dtype=bool), *masks], strict=True))
-    aside = np.zeros(n_samples, dtype=bool)
+        return {}
+    found = {}
+    aside = np.zeros(len(held[run.settings.initiator]), dtype=bool)
     aside[[] if made.aside is None else made.aside] = True
-    for name, turns in schedule.again.items():
+    for name, turns in again.items():
         if turns:
-            then = RunSamples(earlier.codes, earlier.aside, earlier.held_by(name))
+            held_then = earlier.array("held")[earlier.agents.index(name)]
+            then = RunSamples(earlier.array("codes"), earlier.array("aside"), held_then)
             now = RunSamples(made.codes[name], aside, held[name])
-            known = KnownBefore.of(earlier.still, then, now, made.methods[name], len(run.settings.classes))
-            found[name] = {round: TurnAgain(number, known, earlier) for round, number in turns.items()}
+            known = KnownBefore.of(earlier.array("still"), then, now, made.methods[name], len(run.settings.classes))
+            found[name] = {round: Again(number, known, earlier) for round, number in turns.items()}
     return found

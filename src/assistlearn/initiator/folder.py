@@ -125,9 +125,10 @@ KEYS = ("files", "kits")
 
 def with_beside(facts: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the facts of a run's settings, and every path once more, relative to the run's folder."""
-    home = folder.resolve()
-    seen = {key: {name: os.path.relpath(path, home) for name, path in facts[key].items()} for key in _held(facts)}
-    return facts | {BESIDE: seen}
+    held, home = [key for key in KEYS if key in facts], folder.resolve()
+    return facts | {
+        BESIDE: {key: {name: os.path.relpath(path, home) for name, path in facts[key].items()} for key in held}
+    }
 
 
 def located(facts: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -137,87 +138,12 @@ def located(facts: dict[str, Any], folder: Path) -> dict[str, Any]:
     {'files': {'lab': '/'}}
     """
     found = {name: value for name, value in facts.items() if name != BESIDE}
-    seen = facts.get(BESIDE, {})
-    for key in _held(facts):
-        found[key] = {name: _located(path, seen.get(key, {}).get(name), folder) for name, path in facts[key].items()}
+    for key in found.keys() & facts.get(BESIDE, {}).keys():
+        now = {name: (folder.resolve() / path).resolve() for name, path in facts[BESIDE][key].items()}
+        found[key] = {
+            name: str(now[name]) if name in now and now[name].exists() else path for name, path in found[key].items()
+        }
     return found
-
-
-def _held(facts: dict[str, Any]) -> list[str]:
-    return [key for key in KEYS if isinstance(facts.get(key), dict)]
-
-
-def _located(path: str, seen: str | None, folder: Path) -> str:
-    if seen is None:
-        return path
-    beside = (folder.resolve() / seen).resolve()
-    return str(beside) if beside.exists() else path
-
-
-# -- the lock: a command that trains or forgets has a run's folder alone; commands that predict share it
-#
-# The lock is the operating system's, on a file in the folder. It ends with the process that has it, however that ends.
-# The file names that process, for error messages. It stays behind, and means nothing by itself.
-
-
-NAME = "lock"
-
-
-@contextmanager
-def locked(folder: Path, *, alone: bool) -> Iterator[None]:
-    """Lock a folder, which must exist, during a ``with`` block; raise ``RunError`` if another process has it."""
-    try:
-        file = io.TextIOWrapper(appending(folder / NAME), encoding="utf-8", write_through=True)
-    except OSError:
-        if alone:
-            raise
-        yield  # where nobody may write, nobody trains
-        return
-    with file:
-        if not take(file, alone=alone):
-            raise RunError(
-                f"{folder} is in use by {_holder(file)}. Two commands at once would spoil the run: wait until that one "
-                "has ended, or stop it; then type this one again."
-            )
-        if alone:
-            file.truncate(0)
-        file.write(f"{os.getpid()} {_command()}\n")
-        file.flush()
-        yield
-
-
-def somebody_works(folder: Path) -> bool:
-    """Return whether another process has a folder alone, as training does; this locks nothing."""
-    try:
-        with (folder / NAME).open("rb") as file:
-            return taken_alone(file)
-    except OSError:  # there is no lock, or it may not be looked at
-        return False
-
-
-def _command() -> str:
-    return sys.argv[1] if len(sys.argv) > 1 and sys.argv[1].isalpha() else "python"
-
-
-def _holder(file: TextIO) -> str:
-    file.seek(0)
-    for line in reversed(file.read().splitlines()):
-        pid, _, command = line.partition(" ")
-        if pid.isdecimal() and _lives(int(pid)):
-            return f"another command (assistlearn {command}, process {pid})"
-    return "another process"
-
-
-def _lives(pid: int) -> bool:
-    if os.name == "nt":  # there, os.kill would interrupt the process
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 # -- what lies in the folder
@@ -238,7 +164,6 @@ def _lives(pid: int) -> bool:
 #     votes_heard.npz       votes for new people that were not yet compared with them, and who votes otherwise
 #     combination.bin       the learned combination, where votes are not just added up
 #     result.json           the contributions, the stop reason, the bytes
-#     alone/                in a pilot, while it works: the initiator without help
 #     opened/000003.npy     in a pilot: the losses on each block of samples that was opened, alone and with help
 #     worth.json            in a pilot: its answer
 #     digests.txt           the digests of the files, to notice one that has changed
@@ -246,57 +171,35 @@ def _lives(pid: int) -> bool:
 #     lock                  which process uses the folder; the lock itself is the operating system's
 
 
-ALONE, OPENED = "alone", "opened"
-"""Folders of a pilot: for the training of the initiator without help, and for the losses on opened samples."""
-
+OPENED = "opened"
 LABELS = "labels.json"
-
+VOTES_HEARD = "votes_heard.npz"
+LOCK = "lock"
 TOKEN_FILE = "serve.token"  # noqa: S105  the name of a file
 
-VOTES_HEARD = "votes_heard.npz"
-
-FILES = (
-    "secret.json",
-    "samples.npy",
-    "people.npy",
-    "told.npy",
-    "held.npy",
-    LABELS,
-    "left.json",
-    "events.jsonl",
-    "votes.npy",
-    VOTES_HEARD,
-    "combination.bin",
-    "result.json",
-    "worth.json",
-    "settings.json",
-    DIGESTS,
-    NAME,
-    TOKEN_FILE,
-)
-
-BASIS = (
-    "secret.json",
-    "samples.npy",
-    "people.npy",
-    "told.npy",
-    "held.npy",
-    "left.json",
-    "combination.bin",
-)
+BASIS = ("secret.json", "samples.npy", "people.npy", "told.npy", "held.npy", "left.json", "combination.bin")
 """The files that a result rests on, beside the answers to turns: as far as the run has them."""
+
+NAMES = (
+    *("turns", "whole", "earlier", OPENED, *BASIS, LABELS, "events.jsonl", "votes.npy", VOTES_HEARD),
+    *("result.json", "worth.json", "settings.json", DIGESTS, LOCK, TOKEN_FILE),
+)
+"""All that a run writes, in the order in which it is removed."""
 
 AGREED, RESTS_ON = "agreed", "rests_on"
 
-NAMES = ("turns", "whole", "earlier", ALONE, OPENED, *FILES)
-
 
 class RunFolder:
-    """The folder of one run at the initiator. What is read is None where it is not there yet."""
+    """The folder of one run at the initiator. What is read is None where it is not there yet.
 
-    def __init__(self, path: Path) -> None:
+    For repeated predictions, what they need of a ``finished`` run is read once: whoever has opened it has locked it.
+    """
+
+    def __init__(self, path: Path, finished: bool = False) -> None:
         self.path = path
         self._files = FileDigests(path)
+        for name in ("permutation", "combination", "result", "left", "check_whole") if finished else ():
+            setattr(self, name, cache(getattr(self, name)))
 
     # -- files with a digest each
 
@@ -530,16 +433,67 @@ class RunFolder:
         return worth
 
 
-class FinishedFolder(RunFolder):
-    """The folder of a finished run, for repeated predictions: each file is read only once.
+# -- the lock: a command that trains or forgets has a run's folder alone; commands that predict share it
+#
+# The lock is the operating system's, on a file in the folder. It ends with the process that has it, however that ends.
+# The file names that process, for error messages. It stays behind, and means nothing by itself.
 
-    Nobody can change it, because the process that has opened it has locked it.
-    """
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        for read_once in ("permutation", "combination", "result", "left", "check_whole"):
-            setattr(self, read_once, cache(getattr(self, read_once)))
+@contextmanager
+def locked(folder: Path, *, alone: bool) -> Iterator[None]:
+    """Lock a folder, which must exist, during a ``with`` block; raise ``RunError`` if another process has it."""
+    try:
+        file = io.TextIOWrapper(appending(folder / LOCK), encoding="utf-8", write_through=True)
+    except OSError:
+        if alone:
+            raise
+        yield  # where nobody may write, nobody trains
+        return
+    with file:
+        if not take(file, alone=alone):
+            raise RunError(
+                f"{folder} is in use by {_holder(file)}. Two commands at once would spoil the run: wait until that one "
+                "has ended, or stop it; then type this one again."
+            )
+        if alone:
+            file.truncate(0)
+        file.write(f"{os.getpid()} {_command()}\n")
+        file.flush()
+        yield
+
+
+def somebody_works(folder: Path) -> bool:
+    """Return whether another process has a folder alone, as training does; this locks nothing."""
+    try:
+        with (folder / LOCK).open("rb") as file:
+            return taken_alone(file)
+    except OSError:  # there is no lock, or it may not be looked at
+        return False
+
+
+def _command() -> str:
+    return sys.argv[1] if len(sys.argv) > 1 and sys.argv[1].isalpha() else "python"
+
+
+def _holder(file: TextIO) -> str:
+    file.seek(0)
+    for line in reversed(file.read().splitlines()):
+        pid, _, command = line.partition(" ")
+        if pid.isdecimal() and _lives(int(pid)):
+            return f"another command (assistlearn {command}, process {pid})"
+    return "another process"
+
+
+def _lives(pid: int) -> bool:
+    if os.name == "nt":  # there, os.kill would interrupt the process
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 # -- what the agents of a run have released to each other about samples
@@ -596,26 +550,20 @@ def _labels(folder: RunFolder) -> Iterator[ReleasedBits]:
     weights of the samples, if there are any, and which samples are held out; labels of these are not told. The log has
     no length of the labels alone.
     """
-    n_training, told = 0, 0
-    for recorded in read(folder.events):
-        match recorded.event:
-            case SamplesSettled(n_samples=n_samples):
-                n_training = n_samples
-            case Asked(type=type_, bytes=n_bytes) if type_ == type_of(m.Begin):
-                told = max(told, n_bytes)
+    logged = [recorded.event for recorded in read(folder.events)]
+    n_training = max((event.n_samples for event in logged if isinstance(event, SamplesSettled)), default=0)
+    asked = (event for event in logged if isinstance(event, Asked) and event.type == type_of(m.Begin))
+    told = max((event.bytes for event in asked), default=0)
     if told and n_training:
         said = (len(folder.settings().classes) - 1).bit_length()
         yield ReleasedBits("labels", "training", 1, float(said), 8 * told / n_training)
 
 
 def _votes(folder: RunFolder, agent: str, n_classes: int) -> Iterator[ReleasedBits]:
-    n_bytes = n_votes = times = 0
-    for recorded in read(folder.events):
-        match recorded.event:
-            case Answered(agent=who, type=type_) as answer if who == agent and type_ == type_of(m.Scores):
-                n_bytes, times = n_bytes + answer.bytes, times + 1
-            case Predicted(known=known):
-                n_votes += known.get(agent, 0)
-    if times:
+    logged = [recorded.event for recorded in read(folder.events)]
+    answers = [each for each in logged if isinstance(each, Answered) and each.agent == agent]
+    n_bytes = [each.bytes for each in answers if each.type == type_of(m.Scores)]
+    n_votes = sum(each.known.get(agent, 0) for each in logged if isinstance(each, Predicted))
+    if n_bytes:
         bits = folder.settings().plan.make_method().vote_bits(n_classes)
-        yield votes(bits, n_classes, times, n_bytes, n_votes)
+        yield votes(bits, n_classes, len(n_bytes), sum(n_bytes), n_votes)

@@ -26,9 +26,9 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -81,14 +81,11 @@ ROUNDING = 1e-9
 """Sums of epsilons may exceed a limit by this much: 0.1 three times is not above 0.3."""
 
 
-@dataclass(frozen=True)
-class Booked:
-    number: int
-    hash: str
+Booked: TypeAlias = tuple[int, str]
+"""The number of an entry, and its digest."""
 
 
-@dataclass(frozen=True)
-class Witness:
+class Witness(NamedTuple):
     """Something outside of the ledger that knows of an entry: by itself, by a digest of its digest, or by the run."""
 
     where: str  # what it is, in words
@@ -193,38 +190,34 @@ class LabelLedger:
 
     def check(self, witnesses: Iterable[Witness]) -> None:
         """Raise an error if the ledger lacks an entry that something else knows of, or if the key is not its own."""
-        entries: dict[int, tuple[str, str]] = {}
-        if self.exists:
-            with self._written(own_key(self._home)) as connection:
-                found = connection.execute("SELECT number, run, hash FROM entries").fetchall()
-            entries = {number: (run, digest) for number, run, digest in found}
-        for witness in witnesses:
-            self._check_witness(witness, entries)
+        entries = self._entries()
+        for where, run, booked, digest in witnesses:
+            if booked is not None:
+                there = booked in entries
+            elif digest:
+                there = any(hashlib.sha256(each.encode()).hexdigest() == digest for _, each in entries)
+            else:
+                there = run in entries.values()
+            if there:
+                continue
+            state = f"has {len(entries):,} entries, and not that of this run" if self.exists else "is missing"
+            raise RunError(
+                f"{self.path}, the ledger of what helpers were told about labels, {state}: {where} shows that run "
+                f"{run!r} told labels. An older or another ledger would tell labels anew, and more would be known than "
+                f"it says. Restore the last {self.path.name} and the {KEY_FILE} beside it from a backup, or name the "
+                "folder of models that has them (models = ... in the agent file)."
+            )
 
     def has(self, booked: Booked) -> bool:
-        if not self.exists:
-            return False
-        with self._written(own_key(self._home)) as connection:
-            found = connection.execute("SELECT hash FROM entries WHERE number = ?", (booked.number,)).fetchone()
-        return found is not None and found[0] == booked.hash
+        return booked in self._entries()
 
-    def _check_witness(self, witness: Witness, entries: dict[int, tuple[str, str]]) -> None:
-        booked = witness.booked
-        if booked is not None:
-            there = entries.get(booked.number, ("", ""))[1] == booked.hash
-        elif witness.digest:
-            there = any(hashlib.sha256(each.encode()).hexdigest() == witness.digest for _, each in entries.values())
-        else:
-            there = any(run == witness.run for run, _ in entries.values())
-        if there:
-            return
-        state = f"has {len(entries):,} entries, and not that of this run" if self.exists else "is missing"
-        raise RunError(
-            f"{self.path}, the ledger of what helpers were told about labels, {state}: {witness.where} shows that run "
-            f"{witness.run!r} told labels. An older or another ledger would tell labels anew, and more would be known "
-            f"than it says. Restore the last {self.path.name} and the {KEY_FILE} beside it from a backup, or name the "
-            "folder of models that has them (models = ... in the agent file)."
-        )
+    def _entries(self) -> dict[Booked, str]:
+        """Return the run of each entry."""
+        if not self.exists:
+            return {}
+        with self._written(own_key(self._home)) as connection:
+            found = connection.execute("SELECT number, hash, run FROM entries").fetchall()
+        return {(number, digest): run for number, digest, run in found}
 
     def spent(self) -> Floats:
         """Return, for each person in the ledger, the epsilon given away in all; infinity if the true label was told."""
@@ -403,11 +396,11 @@ def _append(
     if number > 1:
         last = connection.execute("SELECT hash FROM entries WHERE number = ?", (number - 1,)).fetchone()[0]
     ordered = sorted(rows)
-    booked = Booked(number, _hash(key, last, (number, *facts), ordered))
-    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (number, *facts, booked.hash))
+    digest = _hash(key, last, (number, *facts), ordered)
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (number, *facts, digest))
     table = "known VALUES (?, ?)" if facts[-1] is None else "told VALUES (?, ?, ?, ?, ?, ?, ?)"
     connection.executemany(f"INSERT INTO {table}", ((number, *row) for row in ordered))
-    return booked
+    return number, digest
 
 
 def _hash(key: bytes, last: str, facts: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]) -> str:
@@ -502,25 +495,22 @@ def _tell_truly(run: OpenRun, ledger: LabelLedger, rows: Rows) -> None:
             f"in the agent file), but method {run.settings.plan.method!r} tells the true labels. Nothing was told."
         )
     noted = run.folder.labels()
-    if noted is None or not ledger.has(_booked(noted)):
+    if noted is None or not ledger.has((noted["number"], noted["hash"])):
         _note(run, ledger.tell_truly(run.name, run.ids_at(rows)))
 
 
 def _note(run: OpenRun, booked: Booked) -> None:
     """Keep the digest of an entry where the label ledger is not: in both it must be found again."""
     settings = run.settings
-    run.ledger.record("noted", settings.initiator, settings.run, BOOKED, booked.hash.encode())
-    run.folder.write_labels(asdict(booked) | {"run": settings.run} | _owner(settings))
+    run.ledger.record("noted", settings.initiator, settings.run, BOOKED, booked[1].encode())
+    noted = {"number": booked[0], "hash": booked[1], "run": settings.run}
+    run.folder.write_labels(noted | _owner(settings))
 
 
 def _owner(settings: RunSettings) -> dict[str, Any]:
     """Return by what one recognises another run of the same initiator, if its folder of models is another."""
     file = settings.files.get(settings.initiator, "")
     return {"initiator": settings.initiator, "file": str(file), "fingerprint": settings.fingerprint}
-
-
-def _booked(noted: dict[str, Any]) -> Booked:
-    return Booked(noted["number"], noted["hash"])
 
 
 def _witnesses(folder: RunFolder, settings: RunSettings, home: Path) -> Iterator[Witness]:
@@ -536,7 +526,7 @@ def _witnesses(folder: RunFolder, settings: RunSettings, home: Path) -> Iterator
             and noted["initiator"] == own["initiator"]
             and any(noted[fact] == own[fact] != "" for fact in ("file", "fingerprint"))
         ):
-            yield Witness(str(path), noted["run"], _booked(noted))
+            yield Witness(str(path), noted["run"], (noted["number"], noted["hash"]))
     homes = {home.resolve(), *home.resolve().parent.glob("*/")}
     homes |= set(Path(own["file"]).resolve().parent.glob("*/")) if own["file"] else set()
     for path in sorted(each / "ledger.jsonl" for each in homes):
@@ -545,12 +535,8 @@ def _witnesses(folder: RunFolder, settings: RunSettings, home: Path) -> Iterator
                 yield Witness(f"entry {entry.number} of {path}", entry.run, digest=entry.digest)
     for name in runs_at(home):
         store = RunStore(run_folder(home, name))
-        begin = _begin(store.task())
+        task = store.task()
+        begin = None if task is None else decode(task)
         # An initiator's own agent is told all labels, also those that it keeps from helpers.
-        if begin is not None and begin.epsilon == math.inf and begin.run != settings.run:
+        if isinstance(begin, m.Begin) and begin.epsilon == math.inf and begin.run != settings.run:
             yield Witness(str(store.folder), begin.run)
-
-
-def _begin(task: bytes | None) -> m.Begin | None:
-    begin = None if task is None else decode(task)
-    return begin if isinstance(begin, m.Begin) else None

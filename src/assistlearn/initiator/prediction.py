@@ -15,22 +15,22 @@ import numpy as np
 
 from assistlearn import storage
 from assistlearn.agent.loading import moved_columns
-from assistlearn.alignment import Ids, Minimum
+from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import Rows
 from assistlearn.combination import Combination, from_bytes
-from assistlearn.core import SoftReward, votes
+from assistlearn.core import votes
 from assistlearn.core.state import votes_of
-from assistlearn.errors import AssistLearnError, ProtocolError, RefusedError, RunError, SettingsError, StartedAnewError
+from assistlearn.errors import AssistLearnError, ProtocolError, RefusedError, RunError, SettingsError
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.constancy import LEAST, RATE, Changed, changed
 from assistlearn.events import Predicted, SamplesDone, TroubleMet
 from assistlearn.initiator.folder import RunFolder, RunSettings
-from assistlearn.initiator.opening import STARTS_ANEW, Matching, in_order_of_ids
+from assistlearn.initiator.opening import Matching, in_order_of_ids, until_there
 from assistlearn.initiator.run import OpenRun, own_numbers, people_of
 from assistlearn.initiator.training import tell_end
 from assistlearn.methods.method import TOLERANCE
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Levels, unpack_bits, unpack_votes
+from assistlearn.protocol.arrays import unpack_bits, unpack_votes
 from assistlearn.protocol.codec import decode
 from assistlearn.session.judging import Deciding, Votes
 from assistlearn.storage import REMEDY
@@ -273,12 +273,7 @@ def _combination_of(content: bytes, source: str) -> Combination:
 
 
 def votes_from(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
-    for _ in range(STARTS_ANEW):
-        try:
-            return _ask_votes(run, agent, ids, rows)
-        except StartedAnewError:
-            continue
-    return _ask_votes(run, agent, ids, rows)
+    return until_there(lambda: _ask_votes(run, agent, ids, rows))
 
 
 def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
@@ -288,9 +283,9 @@ def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
         tell_end(run, agent, result["n_rounds"])
     if agent == run.settings.initiator:
         return own_votes(run, rows)
-    matching = Matching(run, agent, ids, "predict", Minimum(0, 0.0))
+    matching = Matching(run, agent, ids, "predict")
     held = matching.find()
-    matching.settle(np.ones(n, dtype=bool))
+    matching.settle_once(np.ones(n, dtype=bool))
     known, scores, weight = np.zeros(n, dtype=bool), np.zeros((n, n_classes)), 0.0
     most = max(min(MOST_SAMPLES, MOST_SCORES // n_classes), 1)
     for start in range(0, n, most):
@@ -301,49 +296,37 @@ def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
 
 
 def ask_matched(run: OpenRun, agent: str, held: Bools, start: int, stop: int) -> AgentVotes:
-    """Ask a helper for its votes on matched samples, from ``start`` up to ``stop``; it holds those in ``held``."""
+    """Ask a helper for its votes on matched samples, from ``start`` up to ``stop``; it holds those in ``held``.
+
+    Votes that its kept models cannot have cast are refused.
+    """
     n_classes, method = len(run.settings.classes), run.settings.plan.make_method()
     contributions = (run.folder.result() or {})["contributions"]
     weight = sum(each["model_weight"] for each in contributions if each["agent"] == agent)
     reply = run.agents[agent].ask(m.Predict(run=run.name, start=start, stop=stop), m.Scores)
     known = unpack_bits(reply.known, stop - start)
-    _check_known(agent, int(np.count_nonzero(known != held[start:stop])))
-    _check_weight(agent, reply.total_weight, weight)
-    agreed = method.released_votes(np.zeros((0, n_classes)), reply.total_weight)
-    _check_scale(agent, reply.scores, agreed)
-    there = np.flatnonzero(known)
-    said = votes_of(unpack_votes(reply.scores, len(there), n_classes))
-    check_loudness(agent, said, weight, method.vote_range(n_classes), agreed.scale)
-    scores = np.zeros((stop - start, n_classes))
-    scores[there] = said
-    return AgentVotes(known, scores, reply.total_weight)
-
-
-# Refuse votes that an agent's kept models, which weigh ``weight`` in the result, cannot have cast.
-
-
-def _check_known(agent: str, n_others: int) -> None:
+    n_others = int(np.count_nonzero(known != held[start:stop]))
     if n_others:
         raise ProtocolError(
             f"Agent {agent!r} holds other samples than it said when they were matched: {n_others:,} differ."
         )
-
-
-def _check_weight(agent: str, said: float, weight: float) -> None:
-    if not math.isclose(said, weight, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+    if not math.isclose(reply.total_weight, weight, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
         raise ProtocolError(
-            f"Agent {agent!r} says that its models weigh {said:.6g} in all; in the result they weigh {weight:.6g}. It "
-            "has lost or changed models, or does not tell the truth."
+            f"Agent {agent!r} says that its models weigh {reply.total_weight:.6g} in all; in the result they weigh "
+            f"{weight:.6g}. It has lost or changed models, or does not tell the truth."
         )
-
-
-def _check_scale(agent: str, said: Levels, agreed: SoftReward) -> None:
-    """Refuse bits, or a worth of a level, that do not follow from the weight of the models."""
-    if said.bits != agreed.bits or not math.isclose(said.scale, agreed.scale, rel_tol=10 * TOLERANCE):
+    levels, agreed = reply.scores, method.released_votes(np.zeros((0, n_classes)), reply.total_weight)
+    if levels.bits != agreed.bits or not math.isclose(levels.scale, agreed.scale, rel_tol=10 * TOLERANCE):
         raise ProtocolError(
-            f"Agent {agent!r} sends votes with {said.bits} bits, in steps of {said.scale:.6g}; the weight of its "
+            f"Agent {agent!r} sends votes with {levels.bits} bits, in steps of {levels.scale:.6g}; the weight of its "
             f"models requires {agreed.bits} bits, in steps of {agreed.scale:.6g}."
         )
+    there = np.flatnonzero(known)
+    said = votes_of(unpack_votes(levels, len(there), n_classes))
+    check_loudness(agent, said, weight, method.vote_range(n_classes), agreed.scale)
+    scores = np.zeros((stop - start, n_classes))
+    scores[there] = said
+    return AgentVotes(known, scores, reply.total_weight)
 
 
 def check_loudness(agent: str, said: Floats, weight: float, one: tuple[float, float], step: float = 0.0) -> None:
@@ -382,44 +365,12 @@ def own_votes(run: OpenRun, rows: Rows) -> AgentVotes:
 # -- votes on samples that are matched once, and asked for in parts, as in a pilot
 
 
-class MatchedVotes:
-    """One helper's votes on samples that are matched with it; ``held`` says which of them it holds."""
-
-    def __init__(self, run: OpenRun, helper: str, ids: Ids) -> None:
-        self.helper = helper
-        self._run = run
-        self._kept: Bools = np.ones(len(ids), dtype=bool)
-        self._matching = Matching(run, helper, ids, "predict", Minimum(0, 0.0))
-        self.held: Bools = self._matching.find()
-
-    def settle(self, kept: Bools) -> None:
-        """Settle with the helper which samples it is asked about; match them again first if it was started anew."""
-        self._kept = kept
-        try:
-            self._matching.settle(kept)
-        except StartedAnewError:
-            self._start_anew()
-
-    def ask(self, start: int, stop: int) -> AgentVotes:
-        held = self.held[self._kept]
-        for _ in range(STARTS_ANEW):
-            try:
-                return ask_matched(self._run, self.helper, held, start, stop)
-            except StartedAnewError:
-                self._start_anew()
-        return ask_matched(self._run, self.helper, held, start, stop)
-
-    def _start_anew(self) -> None:
-        self._matching.find_again("the pilot")
-        self._matching.settle(self._kept)
-
-
-def voters(run: OpenRun, rows: Rows) -> tuple[list[MatchedVotes], Bools]:
+def voters(run: OpenRun, rows: Rows) -> tuple[list[Matching], Bools]:
     """Match samples with every helper; settle on all, or, where the plan says so, on those that every helper holds."""
-    agents = [MatchedVotes(run, helper, run.ids_at(rows)) for helper in run.settings.helpers]
-    kept = np.ones(len(rows), dtype=bool)
+    agents = [Matching(run, helper, run.ids_at(rows), "predict") for helper in run.settings.helpers]
+    held, kept = [each.find() for each in agents], np.ones(len(rows), dtype=bool)
     if run.settings.plan.overlap == "intersection":
-        kept = np.logical_and.reduce([each.held for each in agents])
+        kept = np.logical_and.reduce(held)
     if not kept.any():
         raise RunError(
             f"None of the {len(rows):,} samples that may be opened is known to all helpers, so they cannot help. Use "
@@ -428,6 +379,14 @@ def voters(run: OpenRun, rows: Rows) -> tuple[list[MatchedVotes], Bools]:
     for each in agents:
         each.settle(kept)
     return agents, kept
+
+
+def votes_in_part(run: OpenRun, matching: Matching, kept: Bools, start: int, stop: int) -> AgentVotes:
+    """Return a helper's votes on samples that are settled, from ``start`` up to ``stop``."""
+    held = matching.held[kept]
+    return until_there(
+        lambda: ask_matched(run, matching.helper, held, start, stop), lambda: matching.settle_again(kept)
+    )
 
 
 # -- whether helpers vote otherwise than in training
@@ -539,18 +498,8 @@ def watch_of(run: OpenRun) -> VoteWatch:
 # are not, and so they are computed for each prediction by itself.
 
 
-@dataclass(frozen=True)
-class VotesAtHand:
-    place: Mapping[str, int]  # the position of each id among the votes
-    votes: AgentVotes
-
-    def on(self, ids: Ids) -> AgentVotes:
-        chosen = np.array([self.place[text] for text in ids.texts.to_list()], dtype=np.int64)
-        return AgentVotes(self.votes.known[chosen], self.votes.scores[chosen], self.votes.weight)
-
-
-Outcome: TypeAlias = VotesAtHand | AssistLearnError
-"""A helper's votes, or why there are none."""
+Outcome: TypeAlias = Callable[[Ids], AgentVotes] | AssistLearnError
+"""A helper's votes on any of the samples that it was asked about, or why there are none."""
 
 
 def votes_on_each(run: OpenRun, helper: str, asked: Sequence[Ids]) -> list[Outcome]:
@@ -562,9 +511,7 @@ def votes_on_each(run: OpenRun, helper: str, asked: Sequence[Ids]) -> list[Outco
     try:
         return [_at_hand(run, helper, asked)] * len(asked)
     except RefusedError as error:
-        if len(asked) == 1:
-            return [error]
-    return [_alone(run, helper, ids) for ids in asked]
+        return [error] if len(asked) == 1 else [votes_on_each(run, helper, [ids])[0] for ids in asked]
 
 
 def votes_of_ours(run: OpenRun, ids: Ids, rows: Rows) -> AgentVotes:
@@ -581,19 +528,18 @@ def looked_up(said: Mapping[str, Outcome], ours: Callable[[], AgentVotes]) -> As
         outcome = said[agent]
         if isinstance(outcome, AssistLearnError):
             raise outcome
-        return outcome.on(ids)
+        return outcome(ids)
 
     return ask
 
 
-def _alone(run: OpenRun, helper: str, ids: Ids) -> Outcome:
-    try:
-        return _at_hand(run, helper, [ids])
-    except RefusedError as error:
-        return error
-
-
-def _at_hand(run: OpenRun, helper: str, asked: Sequence[Ids]) -> VotesAtHand:
+def _at_hand(run: OpenRun, helper: str, asked: Sequence[Ids]) -> Callable[[Ids], AgentVotes]:
     texts = sorted({text for ids in asked for text in ids.texts.to_list()})  # so that nobody hears who asked first
-    votes = votes_from(run, helper, Ids.normalised(texts, asked[0].owner), np.full(len(texts), -1, dtype=np.int64))
-    return VotesAtHand({text: place for place, text in enumerate(texts)}, votes)
+    said = votes_from(run, helper, Ids.normalised(texts, asked[0].owner), np.full(len(texts), -1, dtype=np.int64))
+    place = {text: position for position, text in enumerate(texts)}
+
+    def on(ids: Ids) -> AgentVotes:
+        chosen = np.array([place[text] for text in ids.texts.to_list()], dtype=np.int64)
+        return AgentVotes(said.known[chosen], said.scores[chosen], said.weight)
+
+    return on

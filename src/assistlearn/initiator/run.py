@@ -1,4 +1,4 @@
-"""An open run at the initiator: its folder, its own agent, and the connections to all agents."""
+"""An open run at the initiator: its folder, its table, its keys, its own agent, and the connections to all agents."""
 
 from __future__ import annotations
 
@@ -51,106 +51,79 @@ from assistlearn.types import Codes, Floats
 if TYPE_CHECKING:
     from assistlearn.initiator.prediction import VoteWatch
 
-# Keys that stay with the initiator: the secret order of the classes, and digests of who took part.
 
-KEY_FILE = "class-order.key"
+@dataclass(frozen=True)
+class OwnTable:
+    """What the initiator brings to a run beside its agent; arrays have an entry for each row of its table."""
 
-LABEL_LEDGER = "told-labels.sqlite"
-
-KEY_BYTES = 32
-
-
-def secret_order(key: bytes, fingerprint: str, seed: int, n_classes: int) -> list[int]:
-    """Return the code that stands for each class in the messages of a run.
-
-    A learner's sums, its ties and the folds it is scored on depend on the order of the class codes. If the order were
-    random, the result would be, too. It therefore follows from the fingerprint of the initiator's table, labels
-    included, the seed, and a key that the initiator draws once and keeps to itself. The same run again has the same
-    order. A helper knows the seed and may guess the table, but cannot know the order without the key. The same order
-    twice tells a helper nothing new, since the labels behind it are the same, too.
-
-    >>> secret_order(b"known to the initiator alone", "a table", 0, 5)
-    [4, 2, 3, 0, 1]
-    """
-
-    def lot(code: int) -> bytes:
-        return hmac.digest(key, f"{fingerprint} {seed} {code}".encode(), hashlib.sha256)
-
-    return sorted(range(n_classes), key=lot)
+    labels: Codes  # positions in the run's classes; -1 where a row has none
+    weights: Floats | None = None
+    groups: Groups | None = None  # which rows are about the same person; None where no two are
+    label: str = ""  # the name of the column with the labels, or that by which the label ledger knows it
+    label_named: bool = True  # whether the owner's file says that this is the ledger's name for it
+    told_labels: Literal["stay", "afresh"] = "stay"  # whether a label that was told stays told, or is drawn anew
+    max_label_epsilon: float | None = None  # how much helpers may be told about a person's label in all
 
 
-def secret_words(key: bytes, fingerprint: str, seed: int) -> list[int]:
-    """Return secret numbers from which the hold-out samples are drawn.
+@dataclass
+class OpenRun:
+    """A run whose folder is locked, whose own agent is loaded, and whose helpers can be asked."""
 
-    A helper knows the labels of training samples, which samples are held out, and the seed of the run. If hold-out
-    samples were drawn from that seed, class by class, it could work out their labels. The secret numbers have 256 bits,
-    so that nobody can guess them.
+    folder: RunFolder
+    settings: RunSettings
+    own: AgentService
+    holdings: Holdings
+    table: OwnTable
+    agents: dict[str, Connection]  # the initiator's own first
+    ledger: Ledger
+    log: EventLog = field(default_factory=EventLog)
+    asks_first: bool = False  # whether helpers are asked for consent before the run is opened anywhere
+    without: tuple[str, ...] = ()  # helpers that are not asked in prediction
+    watch: VoteWatch | None = field(default=None, init=False)  # from the first prediction on
 
-    >>> secret_words(b"known to the initiator alone", "a table", 0)[:2]
-    [3765555809, 842490401]
-    """
-    drawn = hmac.digest(key, f"hold-out {fingerprint} {seed}".encode(), hashlib.sha256)
-    return [int.from_bytes(drawn[place : place + 4], "big") for place in range(0, len(drawn), 4)]
+    @property
+    def name(self) -> str:
+        return self.settings.run
 
+    def ids_at(self, rows: Codes) -> Ids:
+        return Ids(self.holdings.ids.take(rows), f"Agent {self.settings.initiator!r}")
 
-def own_key(home: Path) -> bytes:
-    """Return the key that an initiator keeps in its folder; draw it the first time."""
-    path = home / KEY_FILE
-    _refuse_another(path)
-    try:
-        if not path.exists():
-            _draw(path)
-        key = bytes.fromhex(path.read_text(encoding="ascii"))
-    except OSError as error:
-        raise RunError(f"{path}, the key for the order of class codes, cannot be read or written: {error}.") from None
-    except ValueError:
-        key = b""
-    if len(key) != KEY_BYTES:
-        raise RunError(
-            f"{path}, the key for the order of class codes, was changed or damaged: it should hold {2 * KEY_BYTES} "
-            "hexadecimal digits. Restore it from a backup. People are recognised by it: under another key those who "
-            "were trained on count as new, and what helpers were told about their labels is told anew."
-        )
-    return key
+    def reach(self, agent: str, request: Message, expected: type[Message]) -> None:
+        """Ask an agent between turns; the run may go on without one that is gone, once the samples are settled."""
+        if agent in self.folder.left():
+            return
+        try:
+            self.agents[agent].ask(request, expected)
+        except UnreachableError as error:
+            if not self.may_leave(agent) or self.folder.samples() is None:
+                raise
+            self.folder.leave(agent, self.folder.n_turns + 1, str(error))
 
-
-def _refuse_another(path: Path) -> None:
-    """Raise an error where a key is missing under which people were recorded: under a new one they would be others."""
-    ledger = path.with_name(LABEL_LEDGER)
-    if ledger.is_file() and not path.is_file():
-        raise RunError(
-            f"{path} is missing, but {ledger.name} beside it was written under this key. Under a new one nobody is "
-            "recognised, and labels would be told anew, which gives away more. Restore the key from a backup."
-        )
+    def may_leave(self, agent: str) -> bool:
+        return self.settings.plan.absent == "go on" and agent != self.settings.initiator
 
 
-def _draw(path: Path) -> None:
-    """Write a new key that only its owner may read, whole or not at all. If two runs do so at once, the first wins."""
-    private_folder(path.parent)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
-    fresh = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_hex(KEY_BYTES) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileExistsError):
-            path.hardlink_to(fresh)
-    except OSError:  # not every file system has hard links; there, the last of two wins
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
+def open_run(
+    folder: RunFolder,
+    holdings: Holdings,
+    table: OwnTable,
+    transport: Transport,
+    log: EventLog | None = None,
+    timeout: float = math.inf,
+) -> OpenRun:
+    """Return an open run; ``timeout`` is for answers of the initiator's own agent."""
+    settings = folder.settings()
+    log = folder.log() if log is None else log
+    ledger = Ledger(holdings.home / "ledger.jsonl")
+    at_home = replace(holdings, min_effective=0.0, proof=False, privacy=None, allow=None, at_home=True)
+    own = AgentService(at_home, ledger=False)
+    here = OwnTransport(settings.initiator, own.answer, timeout)
+    agents = {settings.initiator: Connection(settings.initiator, here)}
+    agents |= {name: Connection(name, transport, ledger, log) for name in settings.helpers}
+    return OpenRun(folder, settings, own, holdings, table, agents, ledger, log)
 
 
-def people_of(ids: Ids, home: Path) -> CodedIds:
-    """Return a digest of each id, one in each row: later runs of this initiator know people again by these."""
-    return digests(ids, own_key(home))
-
-
-def places_among(now: CodedIds, then: CodedIds) -> NDArray[np.intp]:
-    """Return the position of each person of ``now`` among those of ``then``; -1 for a person who is not there."""
-    known = {row.tobytes(): place for place, row in enumerate(np.ascontiguousarray(then))}
-    return np.array([known.get(row.tobytes(), -1) for row in np.ascontiguousarray(now)], dtype=np.intp)
+# -- the ways to the agents
 
 
 class OwnTransport:
@@ -256,75 +229,7 @@ class Connection:
             self._log.append(asked if sent else Answered(self.agent, type_, len(content), round(seconds, 6)))
 
 
-@dataclass(frozen=True)
-class OwnTable:
-    """What the initiator brings to a run beside its agent; arrays have an entry for each row of its table."""
-
-    labels: Codes  # positions in the run's classes; -1 where a row has none
-    weights: Floats | None = None
-    groups: Groups | None = None  # which rows are about the same person; None where no two are
-    label: str = ""  # the name of the column with the labels, or that by which the label ledger knows it
-    label_named: bool = True  # whether the owner's file says that this is the ledger's name for it
-    told_labels: Literal["stay", "afresh"] = "stay"  # whether a label that was told stays told, or is drawn anew
-    max_label_epsilon: float | None = None  # how much helpers may be told about a person's label in all
-
-
-@dataclass
-class OpenRun:
-    """A run whose folder is locked, whose own agent is loaded, and whose helpers can be asked."""
-
-    folder: RunFolder
-    settings: RunSettings
-    own: AgentService
-    holdings: Holdings
-    table: OwnTable
-    agents: dict[str, Connection]  # the initiator's own first
-    ledger: Ledger
-    log: EventLog = field(default_factory=EventLog)
-    asks_first: bool = False  # whether helpers are asked for consent before the run is opened anywhere
-    without: tuple[str, ...] = ()  # helpers that are not asked in prediction
-    watch: VoteWatch | None = field(default=None, init=False)  # from the first prediction on
-
-    @property
-    def name(self) -> str:
-        return self.settings.run
-
-    def ids_at(self, rows: Codes) -> Ids:
-        return Ids(self.holdings.ids.take(rows), f"Agent {self.settings.initiator!r}")
-
-    def reach(self, agent: str, request: Message, expected: type[Message]) -> None:
-        """Ask an agent between turns; the run may go on without one that is gone, once the samples are settled."""
-        if agent in self.folder.left():
-            return
-        try:
-            self.agents[agent].ask(request, expected)
-        except UnreachableError as error:
-            if not self.may_leave(agent) or self.folder.samples() is None:
-                raise
-            self.folder.leave(agent, self.folder.n_turns + 1, str(error))
-
-    def may_leave(self, agent: str) -> bool:
-        return self.settings.plan.absent == "go on" and agent != self.settings.initiator
-
-
-def open_run(
-    folder: RunFolder,
-    holdings: Holdings,
-    table: OwnTable,
-    transport: Transport,
-    log: EventLog | None = None,
-    timeout: float = math.inf,
-) -> OpenRun:
-    """Return an open run; ``timeout`` is for answers of the initiator's own agent."""
-    settings = folder.settings()
-    log = folder.log() if log is None else log
-    ledger = Ledger(holdings.home / "ledger.jsonl")
-    at_home = replace(holdings, min_effective=0.0, proof=False, privacy=None, allow=None, at_home=True)
-    own = AgentService(at_home, ledger=False)
-    here = OwnTransport(settings.initiator, own.answer, timeout)
-    agents = {settings.initiator: Connection(settings.initiator, here)}
-    agents |= {name: Connection(name, transport, ledger, log) for name in settings.helpers}
-    return OpenRun(folder, settings, own, holdings, table, agents, ledger, log)
+# -- what an open run has
 
 
 def own_numbers(run: OpenRun, rows: Rows) -> Floats:
@@ -379,6 +284,9 @@ def received_answers(run: OpenRun) -> dict[str, set[str]]:
     return digests
 
 
+# -- the initiator's table as codes
+
+
 def classes_of(table: Table) -> list[Any]:
     assert table.labels is not None
     return classes_in(table.labels, table.source)
@@ -403,3 +311,105 @@ def rows_of(ids: Ids, table_ids: pl.Series) -> NDArray[Any]:
     asked = pl.DataFrame({"id": ids.take(np.arange(len(ids)))})
     found = asked.join(table, on="id", how="left", maintain_order="left")["row"]
     return found.fill_null(-1).to_numpy().astype(np.int64)
+
+
+# -- keys that stay with the initiator: the secret order of the classes, and digests of who took part.
+
+KEY_FILE = "class-order.key"
+
+LABEL_LEDGER = "told-labels.sqlite"
+
+KEY_BYTES = 32
+
+
+def secret_order(key: bytes, fingerprint: str, seed: int, n_classes: int) -> list[int]:
+    """Return the code that stands for each class in the messages of a run.
+
+    A learner's sums, its ties and the folds it is scored on depend on the order of the class codes. If the order were
+    random, the result would be, too. It therefore follows from the fingerprint of the initiator's table, labels
+    included, the seed, and a key that the initiator draws once and keeps to itself. The same run again has the same
+    order. A helper knows the seed and may guess the table, but cannot know the order without the key. The same order
+    twice tells a helper nothing new, since the labels behind it are the same, too.
+
+    >>> secret_order(b"known to the initiator alone", "a table", 0, 5)
+    [4, 2, 3, 0, 1]
+    """
+
+    def lot(code: int) -> bytes:
+        return hmac.digest(key, f"{fingerprint} {seed} {code}".encode(), hashlib.sha256)
+
+    return sorted(range(n_classes), key=lot)
+
+
+def secret_words(key: bytes, fingerprint: str, seed: int) -> list[int]:
+    """Return secret numbers from which the hold-out samples are drawn.
+
+    A helper knows the labels of training samples, which samples are held out, and the seed of the run. If hold-out
+    samples were drawn from that seed, class by class, it could work out their labels. The secret numbers have 256 bits,
+    so that nobody can guess them.
+
+    >>> secret_words(b"known to the initiator alone", "a table", 0)[:2]
+    [3765555809, 842490401]
+    """
+    drawn = hmac.digest(key, f"hold-out {fingerprint} {seed}".encode(), hashlib.sha256)
+    return [int.from_bytes(drawn[place : place + 4], "big") for place in range(0, len(drawn), 4)]
+
+
+def own_key(home: Path) -> bytes:
+    """Return the key that an initiator keeps in its folder; draw it the first time."""
+    path = home / KEY_FILE
+    _refuse_another(path)
+    try:
+        if not path.exists():
+            _draw(path)
+        key = bytes.fromhex(path.read_text(encoding="ascii"))
+    except OSError as error:
+        raise RunError(f"{path}, the key for the order of class codes, cannot be read or written: {error}.") from None
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise RunError(
+            f"{path}, the key for the order of class codes, was changed or damaged: it should hold {2 * KEY_BYTES} "
+            "hexadecimal digits. Restore it from a backup. People are recognised by it: under another key those who "
+            "were trained on count as new, and what helpers were told about their labels is told anew."
+        )
+    return key
+
+
+def _refuse_another(path: Path) -> None:
+    """Raise an error where a key is missing under which people were recorded: under a new one they would be others."""
+    ledger = path.with_name(LABEL_LEDGER)
+    if ledger.is_file() and not path.is_file():
+        raise RunError(
+            f"{path} is missing, but {ledger.name} beside it was written under this key. Under a new one nobody is "
+            "recognised, and labels would be told anew, which gives away more. Restore the key from a backup."
+        )
+
+
+def _draw(path: Path) -> None:
+    """Write a new key that only its owner may read, whole or not at all. If two runs do so at once, the first wins."""
+    private_folder(path.parent)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
+    fresh = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(KEY_BYTES) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            path.hardlink_to(fresh)
+    except OSError:  # not every file system has hard links; there, the last of two wins
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def people_of(ids: Ids, home: Path) -> CodedIds:
+    """Return a digest of each id, one in each row: later runs of this initiator know people again by these."""
+    return digests(ids, own_key(home))
+
+
+def places_among(now: CodedIds, then: CodedIds) -> NDArray[np.intp]:
+    """Return the position of each person of ``now`` among those of ``then``; -1 for a person who is not there."""
+    known = {row.tobytes(): place for place, row in enumerate(np.ascontiguousarray(then))}
+    return np.array([known.get(row.tobytes(), -1) for row in np.ascontiguousarray(now)], dtype=np.intp)

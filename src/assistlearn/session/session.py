@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Protocol, TypeAlias
 
@@ -30,7 +30,7 @@ from assistlearn.learners.model import TurnSeeds
 from assistlearn.methods.method import Method
 from assistlearn.methods.orders import Greedy, checked, order_of
 from assistlearn.plan import Plan
-from assistlearn.session.judging import Combining, Evaluating, HoldOut, Kept
+from assistlearn.session.judging import Combining, Doubt, Evaluating, HoldOut, Kept, believed
 
 
 class Participant(Protocol):
@@ -335,7 +335,7 @@ class LocalParticipant:
     agent: Agent
     state: RunState
     method: Method
-    doubt: Callable[[Answer, int], str] = lambda answer, round: ""
+    doubt: Doubt = believed
 
     @property
     def name(self) -> str:

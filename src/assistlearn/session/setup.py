@@ -304,16 +304,28 @@ def _roles_of_persons(roles: Codes, groups: Groups) -> Codes:
     return np.where(roles == NEW, known[groups], roles)
 
 
-def trained_alone(task: Task, agent: Agent, samples: Callable[[], TrainingSamples], n_models: int) -> HoldoutVotes:
-    """Train the initiator alone, as a baseline, and return its votes on the hold-out samples.
+# -- the baseline: the initiator without help
+
+
+def train_alone(
+    task: Task, agent: Agent, samples: Callable[[SetUp], TrainingSamples], n_models: int
+) -> tuple[SetUp, Session, int]:
+    """Train the initiator alone, and return the set-up, the finished session and the number of rounds that count.
 
     It has the same learner, columns, samples and rules, and at most ``n_models`` models. ``agent`` is a fresh one.
     ``samples`` returns the initiator's rows of the samples to train on, and of the hold-out samples.
     """
     plan = replace(task.plan.at_home(), n_rounds=n_models, order="chain")
     made = set_up(replace(task, plan=plan, agents=[agent.name], told=None, label_only=False))
-    assert made.holdout is not None, "there is nothing to compare on"
-    agent.begin(samples(), made.seeds[agent.name])
+    agent.begin(samples(made), made.seeds[agent.name])
     session = made.session([LocalParticipant(agent, made.states[agent.name], made.methods[agent.name])])
     finished = next(event for event in session.run() if isinstance(event, RunFinished))
-    return made.holdout.votes_of(finished.n_rounds, None if session.combining is None else session.combining.final)
+    agent.end(finished.n_rounds)
+    return made, session, finished.n_rounds
+
+
+def votes_alone(task: Task, agent: Agent, samples: Callable[[SetUp], TrainingSamples], n_models: int) -> HoldoutVotes:
+    """Train the initiator alone, and return its votes on the hold-out samples."""
+    made, session, n_rounds = train_alone(task, agent, samples, n_models)
+    assert made.holdout is not None, "there is nothing to compare on"
+    return made.holdout.votes_of(n_rounds, None if session.combining is None else session.combining.final)

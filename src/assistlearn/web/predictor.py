@@ -19,7 +19,7 @@ from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import Rows
 from assistlearn.errors import AssistLearnError, BusyError, RunError, UnreachableError
 from assistlearn.events import Event, EventLog, JobStarted, Predicted, TroubleMet
-from assistlearn.initiator.folder import FinishedFolder, locked
+from assistlearn.initiator.folder import RunFolder, locked
 from assistlearn.initiator.opening import opening_of
 from assistlearn.initiator.prediction import (
     AgentVotes,
@@ -64,7 +64,7 @@ ANSWER = 60.0
 @contextmanager
 def opened_predictor(path: Path, timeout: float = ANSWER, without: Sequence[str] = ()) -> Iterator[Predictor]:
     """Yield a predictor for a run, which begins to reach its helpers. At the end, answer waiting requests and close."""
-    folder = FinishedFolder(path)
+    folder = RunFolder(path, finished=True)
     log = ServiceLog(folder.events)
     ways = StandingWays(folder.settings(), log, timeout)
     with locked(path, alone=False):
