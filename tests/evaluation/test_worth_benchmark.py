@@ -77,7 +77,6 @@ def test_drawn_sequences_with_seeds_of_their_own_are_answered_as_promised():
     assert np.median([looked.n_opened for looked in found]) <= 400
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_real_pilots_with_seeds_of_their_own_are_answered_as_promised():
     assert [pilot(seed, permuted=True).answer for seed in range(4)].count("yes") == 0

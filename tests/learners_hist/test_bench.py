@@ -5,12 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.slow
 def test_the_small_form_of_the_benchmark_measures_everything(tmp_path):
     command = [sys.executable, "-m", "bench.scale", "--quick", "--out", tmp_path]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -58,7 +58,6 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_the_small_form_measures_what_the_page_compares_on_seeds_that_are_not_the_benchmarks(folder):
     curves = measured(folder)
     assert {replication for _, _, _, replication in curves} == {0, 1}
@@ -68,7 +67,6 @@ def test_the_small_form_measures_what_the_page_compares_on_seeds_that_are_not_th
     assert all(0.6 < curve[-1] <= 1.0 for curve in curves.values())
 
 
-@pytest.mark.slow
 def test_its_page_shows_the_means_and_judges_nothing_from_two_replications(folder):
     page = (folder / "README.md").read_text(encoding="utf-8")
     curves = measured(folder)
@@ -84,7 +82,6 @@ def test_its_page_shows_the_means_and_judges_nothing_from_two_replications(folde
     assert (folder / "_static" / "accuracy.png").stat().st_size > 5_000
 
 
-@pytest.mark.slow
 def test_started_again_it_has_nothing_left_to_do(folder):
     before = (folder / "results.csv").read_bytes()
     assert run(folder) == ""

@@ -55,7 +55,6 @@ def test_every_figure_has_its_control_beside_it():
     assert ways()[CONTROL][0] == PURE_NOISE
 
 
-@pytest.mark.slow
 def test_one_run_is_worth_something():
     """Of the digits three classes, of which there are enough samples, and which need no data folder."""
     X, codes = load_digits(n_class=3, return_X_y=True)
