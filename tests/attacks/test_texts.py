@@ -12,7 +12,7 @@ from rich.console import Console
 from assistlearn.agent import run as replica
 from assistlearn.cli.output import complaints, plain
 from assistlearn.cli.predict import as_csv
-from assistlearn.cli.progress import CountingBar
+from assistlearn.cli.progress import Bar
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.report import pictures as canvas
@@ -67,7 +67,7 @@ def test_no_name_in_a_text_becomes_an_emoji(capsys):
     complaints().print(plain("no agent :x: in :warning:"))
     assert capsys.readouterr().err == "no agent :x: in :warning:\n"
     console = Console(force_terminal=True, width=80, file=io.StringIO())
-    with CountingBar(quiet=False, total=2, console=console) as bar:
+    with Bar(quiet=False, words="", total=2, console=console) as bar:
         bar.count("asking :x:")
     assert "asking :x:" in console.file.getvalue()
 

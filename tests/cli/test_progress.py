@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from assistlearn.cli.progress import AskingBar, TrainingBar
+from assistlearn.cli.progress import Bar, TrainingBar
 from assistlearn.core import Contribution
 from assistlearn.events import Asked, RoundFinished, SamplesDone, TurnFinished
 from assistlearn.plan import Plan
@@ -67,7 +67,7 @@ def test_the_bar_shows_the_metric_that_was_chosen():
 
 def test_alignment_shows_with_whom_and_how_far_it_is():
     console = terminal()
-    with AskingBar(quiet=False, console=console) as bar:
+    with Bar(quiet=False, console=console) as bar:
         bar.progress.refresh()
         assert "starting the agents" in last_line(console)
         bar.show(Asked("lab", "align", 2_000))

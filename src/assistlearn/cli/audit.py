@@ -303,12 +303,13 @@ def _columns(agent: LoadedAgent) -> list[dict[str, Any]]:
 def _attacks(agent: LoadedAgent, own: Holdings, initiators: dict[str, str], quiet: bool) -> list[dict[str, Any]]:
     """Return what each initiator could guess of this agent's columns from what it was told in all its runs."""
     from assistlearn.agent.releases import attack, transcript_of
-    from assistlearn.cli.progress import CountingBar
+    from assistlearn.cli.progress import Bar
 
     if not initiators:
         raise SettingsError(f"Agent {own.name!r} has helped in no run that it remembers: there is nothing to attack.")
     found = []
-    with CountingBar(quiet, len(agent.table.schema.columns) * len(set(initiators.values()))) as bar:
+    n_columns = len(agent.table.schema.columns)
+    with Bar(quiet, words="", total=n_columns * len(set(initiators.values()))) as bar:
         for initiator in sorted(set(initiators.values())):
             transcript = transcript_of(own, [run for run, whose in initiators.items() if whose == initiator])
             columns = []
@@ -559,14 +560,14 @@ def _say_what_would_go(run: str, names: list[str], places: list[Path], json: boo
 def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str], list[str]]:
     """Ask all agents to forget a run. Its folder is removed only when all have, so that one can try again."""
     from assistlearn.agent.store import runs_with_models_of
-    from assistlearn.cli.progress import AskingBar
+    from assistlearn.cli.progress import Bar
     from assistlearn.initiator import opening as forgetting
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.reach.opening import opened_run
 
     folder = RunFolder(path)
     log = folder.log()
-    with AskingBar(quiet=False) as bar:
+    with Bar(quiet=False) as bar:
         log.listen(bar.show)
         with opened_run(folder, training=False, alone=True, log=log) as (run, _):
             forgotten = forgetting.forget(run)

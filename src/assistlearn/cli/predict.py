@@ -102,7 +102,7 @@ def predicted(
 ) -> dict[str, Any]:
     from assistlearn.alignment import Ids
     from assistlearn.alignment.ids import without_case
-    from assistlearn.cli.progress import AskingBar
+    from assistlearn.cli.progress import Bar
     from assistlearn.initiator import prediction as predicting
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.initiator.run import rows_of
@@ -111,7 +111,7 @@ def predicted(
     folder = RunFolder(run)
     asked = None if ids is None else ids_in(ids, folder)  # before any process starts
     log = folder.log()
-    with AskingBar(quiet) as bar:
+    with Bar(quiet) as bar:
         log.listen(bar.show)
         with opened_run(folder, training=False, log=log, timeout=timeout) as (open_run, own):
             if asked is None:
