@@ -67,8 +67,8 @@ PANELS: dict[str, tuple[Callable[..., Any], ...]] = {
     "Look at a result": (report.show, report.report, report.watch),
     "Predict": (predict.predict, predict.serve),
     "Data protection and consent": (
-        *(audit.audit, audit.privacy, audit.recount, consent.requests, consent.approve, consent.reject),
-        *(audit.forget, audit.move),
+        *(audit.audit, audit.privacy, consent.recount, consent.requests, consent.approve, consent.reject),
+        *(consent.forget, consent.move),
     ),
     "A network of organisations": (),
 }

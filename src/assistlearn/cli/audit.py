@@ -1,8 +1,8 @@
-"""Data protection: ``audit``, ``privacy``, ``recount``, ``forget`` and ``move``."""
+"""What has left an organisation: ``audit`` and ``privacy``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,25 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistlearn.cli.output import (
-    AgentFile,
-    Force,
-    Json,
-    agreed,
-    check_picture,
-    command,
-    plain,
-    say,
-    say_json,
-    show_table,
-)
-from assistlearn.errors import RunError, SettingsError
+from assistlearn.cli import output
+from assistlearn.cli.output import Json, plain, say, say_json, show_table
+from assistlearn.errors import SettingsError
 from assistlearn.evaluation.words import counted, size
 from assistlearn.extras import install_line
 
 if TYPE_CHECKING:
     from assistlearn.agent.loading import Holdings, LoadedAgent
-    from assistlearn.agent.store import RunStore
     from assistlearn.protocol.ledger import Entry, Tally
 
 
@@ -211,14 +200,14 @@ def privacy(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the attack's result: a .png, .svg or .pdf file.")
     ] = None,
-    force: Force = False,
+    force: output.Force = False,
     json: Json = False,
 ) -> None:
     """Show how many bits were told about a sample, and what is left of the limits. Try an attack with --attack."""
     helper = place.suffix == ".toml" or place.is_file()
     _check_options(place, helper, run, attack, plot)
     if plot is not None:
-        check_picture(plot, force=force, quiet=json)
+        output.check_picture(plot, force=force, quiet=json)
     facts = _of_helper(place, run, attack, plot, force, quiet=json) if helper else _of_run(place)
     drawn = [] if plot is None else _draw(facts, plot)
     if json:
@@ -277,7 +266,7 @@ def _of_helper(file: Path, run: str, attack: bool, plot: Path | None, force: boo
     released = [releases_of(own.home, name, entries_of(ledger, name)) for name in runs]
     if plot is not None:
         for further in _pictures(plot, len({each.initiator for each in released}))[1:]:
-            check_picture(further, force=force, quiet=quiet)
+            output.check_picture(further, force=force, quiet=quiet)
     return {
         "agent": own.name,
         "rows": len(agent.table),
@@ -451,195 +440,3 @@ def _guess(found: dict[str, Any] | None) -> str:
     if found is None:
         return "too few"
     return f"{found['auc']:.2f}±{found['auc_error']:.2f} ({found['without']:.2f})"
-
-
-# ``assistlearn recount``: rebuild counts of what was asked and told, where the ledger or ``told/`` was lost.
-
-
-def recount(
-    agent: AgentFile,
-    yes: Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Rebuild without a question.")] = False,
-    json: Json = False,
-) -> None:
-    """Rebuild the counts of an agent whose ledger or folder told/ was lost. Better restore a backup."""
-    from assistlearn.agent.file import load_description
-    from assistlearn.agent.limits import recount as rebuild
-    from assistlearn.agent.limits import what_is_lost
-
-    description = load_description(agent)
-    lost = what_is_lost(description.models, description.name)
-    facts: dict[str, Any] = {"agent": description.name, "lost": lost}
-    facts |= {"rebuilt": [], "new_ledger": False, "put_aside": []}
-    if lost is not None:
-        question = "Rebuild the counts from what is left? What nothing shows counts as if all had been spent."
-        agreed(f"{lost}\n{question}", yes)
-        rebuilt, new_ledger, moved = rebuild(description.models, description.name)
-        facts |= {"rebuilt": rebuilt, "new_ledger": new_ledger, "put_aside": [str(path) for path in moved]}
-    if json:
-        say_json(facts)
-    else:
-        _show_of_recount(facts)
-
-
-def _show_of_recount(facts: dict[str, Any]) -> None:
-    if facts["lost"] is None:
-        say("Nothing is missing: the ledger, told/ and the runs agree. Nothing was changed.")
-        return
-    say(plain(facts["lost"]))
-    for each in facts["rebuilt"]:
-        units = ", ".join(f"{n:,} {unit}" for unit, n in sorted(each["units"].items())) or "nothing"
-        known = "nothing says how much, so all counts as spent" if each["all_spent"] else units
-        people = " Every person counts as the one who was told most about." if each["people"] else ""
-        say(f"Counted for {plain(each['initiator'])} from now on: {known}.{people}")
-    for path in facts["put_aside"]:
-        say(f"Put aside: {plain(path)}")
-    if facts["new_ledger"]:
-        say(plain("A new ledger has begun. It has no consent: initiators that [allow] does not name ask again."))
-
-
-# ``assistlearn forget``: remove a run's models.
-
-
-def forget(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="The folder of the run; with --agent, the name of the run.")
-    ],
-    agent: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Forget only at the agent of this file, and ask no other agent. May be given several times.",
-        ),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Remove without a question.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", metavar="", help="Say what would be removed, and remove nothing.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Remove the models and records of a run at every agent, or at some. Ledgers stay, as a proof that it existed.
-
-    You are asked first. Where nobody can be asked, nothing is removed without --yes.
-    """
-    from assistlearn.initiator.folder import RunFolder
-
-    stores = _stores(agent, run) if agent else {}
-    names = list(stores) or RunFolder(Path(run)).settings().agents
-    places = [store.folder for store in stores.values()] or [Path(run)]
-    if dry_run:
-        _say_what_would_go(run, names, places, json)
-        return
-    listed = ", ".join(names)
-    agreed(f"Remove the models and records of run {run} at {listed}? Nothing brings them back.", yes)
-    removed, absent, others = _at_some(stores, run) if agent else _everywhere(Path(run))
-    if json:
-        say_json({"run": run, "removed": removed, "absent": absent, "lives_on": others})
-    else:
-        for name, count in removed.items():
-            say(f"{plain(name)}: {counted(count, 'model')} removed")
-        for name, why in absent.items():
-            say(f"[yellow]{plain(name)} still has the run:[/] {plain(why)}")
-        for other in others:
-            say(
-                f"[yellow]Run {plain(other)}, which went on from this run, still has some of its models.[/] Forget "
-                "that run, too."
-            )
-    if absent:
-        raise typer.Exit(3)
-
-
-def _say_what_would_go(run: str, names: list[str], places: list[Path], json: bool) -> None:
-    if json:
-        say_json({"run": run, "would_ask": names, "folders": [str(place) for place in places]})
-        return
-    say(f"Nothing is removed. These agents would remove their models and records: {plain(', '.join(names))}")
-    for place in places:
-        say(f"With them would go {plain(place)}")
-
-
-def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str], list[str]]:
-    """Ask all agents to forget a run. Its folder is removed only when all have, so that one can try again."""
-    from assistlearn.agent.store import runs_with_models_of
-    from assistlearn.cli.progress import Bar
-    from assistlearn.initiator import opening as forgetting
-    from assistlearn.initiator.folder import RunFolder
-    from assistlearn.reach.opening import opened_run
-
-    folder = RunFolder(path)
-    log = folder.log()
-    with Bar(quiet=False) as bar:
-        log.listen(bar.show)
-        with opened_run(folder, training=False, alone=True, log=log) as (run, _):
-            forgotten = forgetting.forget(run)
-            others = runs_with_models_of(run.holdings.home, run.name)
-    return forgotten.removed, forgotten.absent, others
-
-
-def _stores(files: list[Path], run: str) -> dict[str, RunStore]:
-    from assistlearn.agent.file import load_description
-    from assistlearn.agent.store import RunStore, run_folder, runs_at
-
-    found = {}
-    for file in files:
-        description = load_description(file)
-        memory = RunStore(run_folder(description.models, run))
-        if not memory.folder.is_dir():  # a folder without opened.json may hold files, too
-            known = ", ".join(runs_at(description.models)) or "none"
-            raise RunError(f"Agent {description.name!r} knows no run {run!r}. The runs it knows: {known}.")
-        found[description.name] = memory
-    return found
-
-
-def _at_some(stores: Mapping[str, RunStore], run: str) -> tuple[dict[str, int], dict[str, str], list[str]]:
-    from assistlearn.agent.store import runs_with_models_of
-
-    others = {other for store in stores.values() for other in runs_with_models_of(store.folder.parents[1], run)}
-    removed, absent = {}, {}
-    for name, memory in stores.items():
-        try:
-            removed[name] = memory.forget()
-        except RunError as error:  # a part of it is still there
-            absent[name] = str(error)
-    return removed, absent, sorted(others)
-
-
-# ``assistlearn move``: tell a run where its agents' files are now.
-
-
-def move(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run, where it is now.")],
-    agent: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="An agent file, where it is now. May be given several times."),
-    ] = None,
-    site: Annotated[Path | None, typer.Option(metavar="KIT", help="Over a network: the initiator's site kit.")] = None,
-    admin: Annotated[
-        Path | None, typer.Option(metavar="KIT", help="Over a network: the initiator's admin kit.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Tell a run where its agent files are now. You do not need it if you move a project as a whole."""
-    from assistlearn.agent.file import load_description
-    from assistlearn.initiator.folder import RunFolder
-
-    folder = RunFolder(run)
-    settings = folder.settings()
-    files = {load_description(file).name: str(file.resolve()) for file in agent or []}
-    strangers = sorted(files.keys() - settings.files.keys())
-    if strangers:
-        raise SettingsError(
-            f"{plain(strangers[0])!r} has no file in this run. Those that have: {', '.join(settings.files)}."
-        )
-    kits = {name: str(kit.resolve()) for name, kit in (("site", site), ("admin", admin)) if kit is not None}
-    if kits and "kits" not in settings.places:
-        raise SettingsError(f"{run} is no run over a network: it has no kits.")
-    folder.move(files, kits)
-    now = folder.settings().files
-    missing = [name for name, path in now.items() if not Path(path).exists()]
-    if json:
-        say_json({"run": settings.run, "files": now, "missing": missing})
-        return
-    for name, path in now.items():
-        say(f"{plain(name)}: {plain(path)}" + ("" if name not in missing else " [yellow]is not there[/]"))
-    if missing:
-        say("Name what is missing: " + command("move", run, "--agent", "FILE"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import os
 import sys
 import time
 from dataclasses import asdict
@@ -13,22 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 import typer
 
+from assistlearn.cli import output
 from assistlearn.cli.begin import write_example
-from assistlearn.cli.output import (
-    Fingerprint,
-    Force,
-    Json,
-    PassphraseFile,
-    Yes,
-    check_target,
-    command,
-    confirm,
-    passphrase,
-    plain,
-    say,
-    say_json,
-    show_table,
-)
+from assistlearn.cli.output import Json, answer, command, plain, say, say_json, show_table
 from assistlearn.cli.predict import predicted, show_predicted
 from assistlearn.cli.report import outcome, show_result
 from assistlearn.cli.train import new_run, train_run
@@ -40,6 +28,65 @@ if TYPE_CHECKING:
     from assistlearn.reach.flare.provisioning.membership import Membership
     from assistlearn.reach.flare.provisioning.network_file import Network
     from assistlearn.reach.flare.site.health import Health
+
+
+# What a command asks its user: a passphrase, and whether a fingerprint is right.
+
+
+VARIABLE = "ASSISTLEARN_PASSPHRASE"
+"""The environment variable that a passphrase may come from."""
+
+PassphraseFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--passphrase-file",
+        metavar="FILE",
+        help=f"A file with the passphrase. Without it, {VARIABLE} is read, or you are asked.",
+    ),
+]
+Fingerprint = Annotated[
+    str | None, typer.Option("--fingerprint", metavar="TEXT", help="The expected fingerprint; then nothing is asked.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Accept any fingerprint. For tests only.")]
+
+
+def passphrase(file: Path | None, new: bool = False) -> str:
+    """Return the passphrase of an authority's key: from a file, from the environment, or typed."""
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8").strip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(
+                f"The passphrase cannot be read from {file}: {error}. Check --passphrase-file."
+            ) from None
+    if VARIABLE in os.environ:
+        return os.environ[VARIABLE]
+    if not sys.stdin.isatty():
+        raise SettingsError(
+            f"The authority's passphrase cannot be asked for here. Use --passphrase-file or {VARIABLE}."
+        )
+    words = "Passphrase of the authority's key, at least 12 characters" if new else "Passphrase of the authority's key"
+    return str(typer.prompt(words, hide_input=True, confirmation_prompt=new, err=True))
+
+
+def confirm(what: str, shown: str, wanted: str | None, yes: bool) -> None:
+    """Raise ``SettingsError`` unless a fingerprint is the expected one, or the user confirms it."""
+    from assistlearn.reach.flare.provisioning.fingerprint import same
+
+    if wanted is not None:
+        if not same(wanted, shown):
+            raise SettingsError(f"{what} Its fingerprint is {shown}, not {wanted}. Somebody may have changed it.")
+        return
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise SettingsError(f"{what} The fingerprint, {shown}, cannot be confirmed here. Give it with --fingerprint.")
+    output.complaints().print(f"{plain(what)}\nFingerprint: [bold]{shown}[/]")
+    if not typer.confirm("Is it the same as its owner reads to you, by telephone or face to face?", err=True):
+        raise SettingsError("Nothing was done: the fingerprint was not confirmed.")
+
+
+# ``assistlearn network``: an authority, and the certificates that it signs.
 
 
 network = typer.Typer(no_args_is_help=True, help="Found a network and certify its members, or try one on this machine.")
@@ -70,13 +117,14 @@ def found(
 
     made = found(file, out, passphrase(passphrase_file, new=True))
     print_ = fingerprint(made.certificate.public_key())
-    if json:
-        say_json({"network": made.network.name, "authority": str(out), "fingerprint": print_})
-        return
-    say(f"The authority of network [bold]{plain(made.network.name)}[/] is in {plain(out)}. Keep it offline.")
-    say(f"Its fingerprint, for every member to compare: [bold]{print_}[/]")
-    say("Every member, and the relay, sends a request: " + command("site", "request", "NAME", "--out", "KIT"))
-    say("Then, for each: " + command("network", "sign", out, "NAME.csr"))
+    answer(
+        json,
+        {"network": made.network.name, "authority": str(out), "fingerprint": print_},
+        f"The authority of network [bold]{plain(made.network.name)}[/] is in {plain(out)}. Keep it offline.",
+        f"Its fingerprint, for every member to compare: [bold]{print_}[/]",
+        "Every member, and the relay, sends a request: " + command("site", "request", "NAME", "--out", "KIT"),
+        "Then, for each: " + command("network", "sign", out, "NAME.csr"),
+    )
 
 
 @network.command()
@@ -90,7 +138,7 @@ def sign(
     fingerprint: Fingerprint = None,
     yes: Yes = False,
     passphrase_file: PassphraseFile = None,
-    force: Force = False,
+    force: output.Force = False,
     json: Json = False,
 ) -> None:
     """Check a member's request and sign it. The file that is written holds no secret: send it back by mail.
@@ -118,7 +166,7 @@ def renew(
     name: Name,
     out: Out = None,
     passphrase_file: PassphraseFile = None,
-    force: Force = False,
+    force: output.Force = False,
     json: Json = False,
 ) -> None:
     """Sign new certificates for a member that keeps its keys, before the old ones end."""
@@ -145,13 +193,14 @@ def revoke(
 
     found = Authority(authority)
     gone = found.revoke(found.opened(passphrase(passphrase_file)), name, replaced)
-    if json:
-        say_json({"revoked": [one.signed.name for one in gone], "list": str(found.revoked)})
-        return
-    for one in gone:
-        say(f"Revoked: [bold]{plain(one.signed.name)}[/] ({one.signed.kind}), signed on {one.signed.at:%d %B %Y}.")
-    say(f"Send {plain(found.revoked)} to the relay and to every member; it is no secret. Each of them, while it runs:")
-    say("  " + command("site", "revoked", "KIT", found.revoked.name))
+    signed = [one.signed for one in gone]
+    answer(
+        json,
+        {"revoked": [one.name for one in signed], "list": str(found.revoked)},
+        *(f"Revoked: [bold]{plain(one.name)}[/] ({one.kind}), signed on {one.at:%d %B %Y}." for one in signed),
+        f"Send {plain(found.revoked)} to the relay and to every member; it is no secret. Each of them, while it runs:",
+        "  " + command("site", "revoked", "KIT", found.revoked.name),
+    )
 
 
 @network.command()
@@ -179,7 +228,7 @@ def _member(one: Standing) -> dict[str, Any]:
 
 def _target(authority: Path, name: str, out: Path | None, force: bool, quiet: bool) -> Path:
     path = out or Path(f"{name}.member")
-    check_target(path, {authority: "a file of the authority"}, force=force, quiet=quiet)
+    output.check_target(path, {authority: "a file of the authority"}, force=force, quiet=quiet)
     return path
 
 
@@ -187,11 +236,12 @@ def _hand_out(membership: Membership, name: str, path: Path, json: bool) -> None
     from assistlearn.storage import write_bytes
 
     write_bytes(path, msgspec.json.format(msgspec.json.encode(membership)) + b"\n")
-    if json:
-        say_json({"member": name, "file": str(path), "kinds": sorted(membership.certificates)})
-        return
-    say(f"[bold]{plain(path)}[/] is for {plain(name)}; it holds no secret. There:")
-    say("  " + command("site", "join", "KIT", path.name))
+    answer(
+        json,
+        {"member": name, "file": str(path), "kinds": sorted(membership.certificates)},
+        f"[bold]{plain(path)}[/] is for {plain(name)}; it holds no secret. There:",
+        "  " + command("site", "join", "KIT", path.name),
+    )
 
 
 @network.command()
@@ -210,15 +260,15 @@ def create(
 
     described = load_network(file)
     kits = create_kits(described, out)
-    if json:
-        say_json({"network": described.name, "kits": {name: str(path) for name, path in kits.items()}})
-        return
-    days = described.valid_days
-    say(f"Network [bold]{plain(described.name)}[/]: {len(kits)} kits in {plain(out)}, valid for {days} days.")
-    for name, path in kits.items():
-        say(f"  {plain(path)}  for {_whose(name, described)}")
-    say("Each holds a private key. Hand it to its owner alone, over a channel that only the two of you can read.")
-    say("Then, at the relay and at every organisation: " + command("site", "start", "KIT"))
+    valid = f"{len(kits)} kits in {plain(out)}, valid for {described.valid_days} days"
+    answer(
+        json,
+        {"network": described.name, "kits": {name: str(path) for name, path in kits.items()}},
+        f"Network [bold]{plain(described.name)}[/]: {valid}.",
+        *(f"  {plain(path)}  for {_whose(name, described)}" for name, path in kits.items()),
+        "Each holds a private key. Hand it to its owner alone, over a channel that only the two of you can read.",
+        "Then, at the relay and at every organisation: " + command("site", "start", "KIT"),
+    )
 
 
 def _whose(name: str, network: Network) -> str:
@@ -348,13 +398,14 @@ def request(
 
     require_flare()
     file, fingerprint = make_request(out, name, role)
-    if json:
-        say_json({"name": name, "kit": str(out), "request": str(file), "fingerprint": fingerprint})
-        return
-    say(f"A private key was made in {plain(out)}. It never leaves this machine.")
-    say(f"Send this file to the network's authority; it is no secret: [bold]{plain(file)}[/]")
-    say(f"Fingerprint, to read to them by telephone: [bold]{fingerprint}[/]")
-    say("When the answer has come: " + command("site", "join", out, f"{name}.member"))
+    answer(
+        json,
+        {"name": name, "kit": str(out), "request": str(file), "fingerprint": fingerprint},
+        f"A private key was made in {plain(out)}. It never leaves this machine.",
+        f"Send this file to the network's authority; it is no secret: [bold]{plain(file)}[/]",
+        f"Fingerprint, to read to them by telephone: [bold]{fingerprint}[/]",
+        "When the answer has come: " + command("site", "join", out, f"{name}.member"),
+    )
 
 
 @site.command()
@@ -376,11 +427,12 @@ def join(
     if root_of(kit) != shown or fingerprint is not None:  # an authority that the kit knows need not be confirmed again
         confirm(f"{file} is of the network {membership.network!r}.", shown, fingerprint, yes)
     made = join_network(kit, membership)
-    if json:
-        say_json({"name": made.name, "kind": made.kind, "network": made.network, "kit": str(kit)})
-        return
-    say(f"The kit of [bold]{plain(made.name)}[/] in network {plain(made.network)} is complete: {plain(kit)}")
-    say("Next: " + command("site", "check", kit))
+    answer(
+        json,
+        {"name": made.name, "kind": made.kind, "network": made.network, "kit": str(kit)},
+        f"The kit of [bold]{plain(made.name)}[/] in network {plain(made.network)} is complete: {plain(kit)}",
+        "Next: " + command("site", "check", kit),
+    )
 
 
 @site.command()
@@ -403,11 +455,12 @@ def revoked(
     if (found.folder / ADMIN).is_dir():
         install_list(content, authority, load_kit(found.folder / ADMIN, "admin").revoked, file)
     number = len(read_list(content, authority, file))
-    if json:
-        say_json({"kit": str(kit), "revoked": number, "new": new})
-        return
     known = f"{counted(number, 'revoked certificate')} in the list of {plain(kit)}"
-    say(known + ("." if new else ", which was there already."))
+    answer(
+        json,
+        {"kit": str(kit), "revoked": number, "new": new},
+        known + ("." if new else ", which was there already."),
+    )
 
 
 @site.command()

@@ -15,34 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistlearn.cli.output import (
-    Force,
-    Json,
-    RunPath,
-    check_target,
-    command,
-    needed_by_agents,
-    needed_by_run,
-    plain,
-    say,
-    say_json,
-    show_table,
-)
+from assistlearn.cli import output
+from assistlearn.cli.output import Json, command, plain, say, say_json, show_table
 from assistlearn.cli.worth import show_pilot
 from assistlearn.errors import SettingsError
-from assistlearn.evaluation.words import (
-    TITLES,
-    VERDICTS,
-    alone_in_words,
-    combination_in_words,
-    compared_in_words,
-    counted,
-    difference_in_words,
-    figure,
-    measured,
-    shares_in_words,
-    size,
-)
+from assistlearn.evaluation import words as w
 
 if TYPE_CHECKING:
     from assistlearn.evaluation.metrics import Difference
@@ -62,7 +39,7 @@ SHARED = {
 LOST = {"accuracy": "accuracy lost without it", "loss": "loss higher without it"}
 
 
-def show(run: RunPath, json: Json = False) -> None:
+def show(run: output.RunPath, json: Json = False) -> None:
     """Show the result of a run: how good it is, who contributed what, why it stopped, what was exchanged."""
     from assistlearn.initiator.folder import RunFolder, terms_of
 
@@ -135,7 +112,7 @@ def show_result(folder: RunFolder) -> None:
     if result is None:
         from assistlearn.reach.opening import resuming
 
-        say(f"Run [bold]{plain(settings.run)}[/] is not finished: {counted(folder.n_turns, 'turn')} taken.")
+        say(f"Run [bold]{plain(settings.run)}[/] is not finished: {w.counted(folder.n_turns, 'turn')} taken.")
         if folder.lost_result:
             say("[yellow]It was finished once:[/] its result.json is lost. Go on to make it again.")
         say("Go on with it: " + plain(resuming(folder)))
@@ -147,7 +124,7 @@ def _show_finished(folder: RunFolder, result: dict[str, Any]) -> None:
     from assistlearn.initiator.folder import log_is_whole
 
     settings, view, log = folder.settings(), viewed(folder), logged(folder)
-    rounds, samples = counted(result["n_rounds"], "round"), counted(result["n_samples"], "sample")
+    rounds, samples = w.counted(result["n_rounds"], "round"), w.counted(result["n_samples"], "sample")
     made = max((row.round for row in view.rounds), default=0)
     counting = rounds if made <= result["n_rounds"] else f"{result['n_rounds']} of {made} rounds count"
     what = f"Run [bold]{plain(settings.run)}[/] ({plain(settings.plan.method)}) on {samples}"
@@ -180,7 +157,7 @@ def _show_absences(left: Mapping[str, dict[str, Any]], sat_out: Mapping[str, dic
     for agent, at in left.items():
         say(f"[yellow]The run went on without {plain(agent)} from turn {at['turn']} on:[/] {plain(at['reason'])}")
     for agent, turns in sat_out.items():
-        which = f"{counted(turns['turns'], 'turn')} out, the first of them turn {turns['first']}"
+        which = f"{w.counted(turns['turns'], 'turn')} out, the first of them turn {turns['first']}"
         say(f"[yellow]{plain(agent)} sat {which}:[/] {plain(turns['why'])}")
 
 
@@ -201,15 +178,15 @@ def _show_labels(labels: dict[str, Any]) -> None:
 def _show_combination(view: View, learned: dict[str, Any]) -> None:
     """Print how the votes are combined, and what each round gained and cost."""
     losses = ", ".join(f"{plain(kind)} {loss:.3f}" for kind, loss in learned["losses"].items())
-    what = combination_in_words(learned["kind"], view.subject.label_only)
+    what = w.combination_in_words(learned["kind"], view.subject.label_only)
     say(f"How the votes are combined: [bold]{what}[/]. Loss on unseen samples: {learned['loss']:.3f}.")
     say(f"Chosen in three folds, by these losses: {losses}.")
     if learned["skipped"]:
         say(f"Trees were not tried: {plain(learned['skipped'].removesuffix('.'))}.")
     rows = (
-        (f"{row.round}{' (not kept)' * (row.kept is False)}", figure(row.loss, 4), figure(row.error, 4), bits)
+        (f"{row.round}{' (not kept)' * (row.kept is False)}", w.figure(row.loss, 4), w.figure(row.error, 4), bits)
         for row in view.rounds
-        for bits in [figure(row.bits, 1)]
+        for bits in [w.figure(row.bits, 1)]
         if row.loss is not None
     )
     title = "What each round gained on unseen samples, and what it cost"
@@ -224,7 +201,7 @@ def _show_contributions(agents: Sequence[AgentRow]) -> None:
 
 def _show_traffic(view: View) -> None:
     rows = (
-        (row.helper, size(row.sent), size(row.received), figure(row.answer_bits, 2), figure(row.news_bits, 2))
+        (row.helper, w.size(row.sent), w.size(row.received), w.figure(row.answer_bits, 2), w.figure(row.news_bits, 2))
         for row in view.trained_with
     )
     numbers = ["sent", "received", "bits per sample: answer", "news of a turn"]
@@ -237,14 +214,14 @@ def _show_traffic(view: View) -> None:
 def show_report(view: View, classes: Sequence[Any], rounds: str) -> None:
     found, answer, label_only = view.findings, view.answer, view.subject.label_only
     assert answer is not None
-    samples = counted(answer.n_samples, "hold-out sample")
+    samples = w.counted(answer.n_samples, "hold-out sample")
     said = _answer(answer, label_only)
     say(f"On {samples}, whose labels helpers were not told, after {rounds}: {said}")
     rows = (
-        (TITLES.get(each.name, each.name), _figure(each.assisted), _figure(each.alone), *_between(each.difference))
+        (w.TITLES.get(each.name, each.name), _figure(each.assisted), _figure(each.alone), *_between(each.difference))
         for each in found.metrics
     )
-    show_table(compared_in_words(label_only), [""], ["with help", "alone", "difference", "95 % interval"], rows)
+    show_table(w.compared_in_words(label_only), [""], ["with help", "alone", "difference", "95 % interval"], rows)
     for helper in found.worse:
         left_out = helper in found.left_out
         done = "its votes were left out" if left_out else 'its votes count, because worse_agent is "keep"'
@@ -254,20 +231,20 @@ def show_report(view: View, classes: Sequence[Any], rounds: str) -> None:
     if found.shares:
         _show_shares(found)
         if not label_only:
-            say(plain(_narrow(shares_in_words(found, view.subject.initiator))))
+            say(plain(_narrow(w.shares_in_words(found, view.subject.initiator))))
     if found.confusion is not None:
         _show_classes(found.confusion, classes)
 
 
 def _answer(answer: Headline, label_only: bool) -> str:
     if answer.assisted is None:
-        return plain(f"{VERDICTS[answer.verdict]} {difference_in_words(answer)}")
-    by_labels = f" ({alone_in_words(answer.what)})" if label_only else ""
-    with_help, alone = (_narrow(measured(answer, value)) for value in (answer.assisted, answer.alone))
-    verdict = VERDICTS[answer.verdict]
+        return plain(f"{w.VERDICTS[answer.verdict]} {w.difference_in_words(answer)}")
+    by_labels = f" ({w.alone_in_words(answer.what)})" if label_only else ""
+    with_help, alone = (_narrow(w.measured(answer, value)) for value in (answer.assisted, answer.alone))
+    verdict = w.VERDICTS[answer.verdict]
     verdict = f"[yellow]{verdict}[/]" if answer.verdict == "worse" else verdict
     words = f"{answer.what} [bold]{with_help}[/] with help, {alone} alone{by_labels}. {verdict}"
-    return f"{words} {_narrow(difference_in_words(answer))}".rstrip()
+    return f"{words} {_narrow(w.difference_in_words(answer))}".rstrip()
 
 
 def _narrow(words: str) -> str:
@@ -330,7 +307,7 @@ def report(
     class_names: Annotated[
         bool, typer.Option("--class-names/--no-class-names", help="Show the classes by name, or by number.")
     ] = True,
-    force: Force = False,
+    force: output.Force = False,
     json: Json = False,
 ) -> None:
     """Write a page about a run, to look at, print and send. The answer comes first, then all figures."""
@@ -339,13 +316,13 @@ def report(
     facts, draw, lacks = _of_helper(run) if run.suffix == ".toml" else _of_run(run, class_names)
     path = out if out is not None or (json and not open_) else _beside(run)
     if path is not None and not is_page(path):
-        needed = needed_by_agents([run]) if run.suffix == ".toml" else needed_by_run(run)
-        check_target(path, needed, force=force, quiet=json)
+        needed = output.needed_by_agents([run]) if run.suffix == ".toml" else output.needed_by_run(run)
+        output.check_target(path, needed, force=force, quiet=json)
     n_bytes = 0 if path is None else keep_page(path, draw(), force=True)
     if json:
         say_json({"page": None if path is None else str(path), "bytes": n_bytes, "lacking": lacks} | facts)
     elif path is not None:
-        say(f"The page: {plain(path)} ({size(n_bytes)}).")
+        say(f"The page: {plain(path)} ({w.size(n_bytes)}).")
         for words in lacks:
             say(f"[yellow]Note:[/] {plain(words)}")
         if not open_:

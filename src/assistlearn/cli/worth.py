@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistlearn.cli.output import (
-    Force,
-    Json,
-    check_picture,
-    command,
-    new_name,
-    plain,
-    say,
-    say_json,
-    show_table,
-)
+from assistlearn.cli import output
+from assistlearn.cli.output import Json, command, plain, say, say_json, show_table
 from assistlearn.cli.train import Name, Out, Resume, Timeout, follow, of_run, refuse_given, takes_changes
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.words import SampleLoss, Terms, alone_in_words, counted, loss_for, size
@@ -143,7 +134,7 @@ def worth(
         of_run(metavar="FILE", help="Draw how the answer became clear: a file that ends in .png, .svg or .pdf."),
     ] = None,
     timeout: Timeout = TIMEOUT,
-    force: Force = False,
+    force: output.Force = False,
     json: Json = False,
 ) -> None:
     """Find out whether others' data would help you, before you agree on anything: yes, no or undecided.
@@ -156,14 +147,14 @@ def worth(
     from assistlearn.reach.opening import check_command
 
     if plot is not None:
-        check_picture(plot, force=force, quiet=json)
+        output.check_picture(plot, force=force, quiet=json)
     if resume is not None:
         refuse_given(context, {"resume", "timeout", "json", "plot", "force"}, "pilot")
         folder = RunFolder(resume)
         check_command(folder, "worth")
     else:
         terms = partial(_terms, at_least, alpha, loss, block, train_share, each_helper)
-        name = run or new_name("pilot")
+        name = run or output.new_name("pilot")
         folder = _new_pilot(files or [], name, out or Path("runs") / name, terms, {"n_rounds": 1} | changes)
     _make(folder, quiet=json, timeout=timeout)
     report_pilot(folder, json, plot)
