@@ -1,4 +1,4 @@
-"""What an owner decides, mends and removes: ``requests``, ``approve``, ``reject``, ``recount``, ``forget``, ``move``."""
+"""What an owner decides and mends: ``requests``, ``approve``, ``reject``, ``recount``, ``forget`` and ``move``."""
 
 from __future__ import annotations
 
