@@ -164,7 +164,7 @@ def told_in_words(told: dict[str, Any]) -> str:
 
 
 def show_limits(limits: Sequence[dict[str, Any]]) -> None:
-    """Print what is spent and left of limits, given the values of a :class:`~assistlearn.agent.releases.LimitUse`."""
+    """Print what is spent and left of limits, given those of :func:`~assistlearn.agent.releases.limits_at`."""
     rows = (
         (
             *(row["initiator"] or "each run", row["key"], row["counts"]),
