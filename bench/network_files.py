@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from assistlearn.agent.limits import KINDS
+from assistlearn.agent.limits import LIMITS
 from assistlearn.reach.flare.local import LocalNetwork
 
 
@@ -35,7 +35,7 @@ def write_agent(
     folder.mkdir(parents=True, exist_ok=True)
     table.write_parquet(folder / f"{name}.parquet")
     (folder / "secret.key").write_text("0123456789abcdef0123456789abcdef")
-    lifted = "".join(f'{kind.key} = "none"\n' for kind in KINDS)  # the same home serves run after run
+    lifted = "".join(f'{key} = "none"\n' for key in LIMITS)  # the same home serves run after run
     allow = "" if label else f'[allow]\ninitiators = ["bank"]\n{lifted}'
     (folder / f"{name}.toml").write_text(
         f'name = "{name}"\ntable = "{name}.parquet"\nid = "id"\n{label}secret = "secret.key"\n'

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assistlearn.agent.file import Allowance
-from assistlearn.agent.limits import KINDS, OwnerLimits
+from assistlearn.agent.limits import LIMITS, OwnerLimits
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from tests.agent.owned_lab import BANK, PEOPLE, Lab
@@ -43,7 +43,7 @@ def test_a_run_gets_through_with_just_enough(lab, tmp_path):
     assert [service.answer(request) for request in lab.requests] == lab.replies
 
 
-@pytest.mark.parametrize("key", [kind.key for kind in KINDS])
+@pytest.mark.parametrize("key", LIMITS)
 def test_a_run_does_not_get_through_with_one_less(lab, tmp_path, key):
     enough = just_enough(lab)
     service = lab.service(tmp_path, **owner(**(enough | {key: enough[key] - 1})))
@@ -54,7 +54,7 @@ def test_a_run_does_not_get_through_with_one_less(lab, tmp_path, key):
     assert str(tmp_path) not in first.text
 
 
-@pytest.mark.parametrize("key", [kind.key for kind in KINDS])
+@pytest.mark.parametrize("key", LIMITS)
 def test_the_owner_lifts_a_limit_with_a_word(lab, tmp_path, key):
     service = lab.service(tmp_path, **owner(**(just_enough(lab) | {key: "none"})))
     assert service.answer(lab.requests[0]) == lab.replies[0]
@@ -98,11 +98,11 @@ def test_an_opening_that_is_refused_uses_up_no_run(tmp_path):
 
 def test_without_a_table_of_what_is_allowed_nothing_is_limited_but_all_of_it_is_counted(tmp_path):
     lab = Lab(tmp_path, None)
-    for number in range(120):
+    for number in range(101):  # one more than where an owner sets no limit of its own
         assert isinstance(lab.open(f"r{number}"), m.Opened)
     assert lab.find([f"p-{i}" for i in range(50_000)], "r0").sum() == 0
     assert lab.find(PEOPLE[:2], "r0", purpose="train").all()
-    assert lab.count().units == {"runs": 120, "ids": 50_002}
+    assert lab.count().units == {"runs": 101, "ids": 50_002}
 
 
 def test_a_large_table_has_room_for_its_own_size_by_default():

@@ -96,17 +96,6 @@ def test_a_turn_of_which_nothing_is_told_counts_nothing(tmp_path):
     assert isinstance(lab.take(2), m.TurnTaken)
 
 
-def test_what_is_forgotten_stays_counted_and_a_restart_forgets_nothing(tmp_path):
-    lab = lab_with(tmp_path, max_bits_per_sample=4)
-    for run in ("r1", "r1", "another"):
-        lab.taken.clear()
-        lab.ready(run)
-        lab.take(1, run)
-        lab.ask(m.Forget(run=run))
-        lab.restart()
-    assert set(told(lab)) == {3}
-
-
 def test_the_same_turn_is_counted_once_however_often_it_is_asked_for(tmp_path, caplog):
     """A disk that is full, after the count and before the answer: nothing was told, and nothing is counted again."""
     lab = lab_with(tmp_path, max_bits_per_sample=2)
@@ -184,21 +173,6 @@ def test_a_class_of_fewer_people_is_refused_before_any_training(tmp_path, alone)
     lab.open("r2")
     lab.align(PEOPLE, "r2")
     assert isinstance(lab.begin("r2", codes=(np.arange(len(PEOPLE)) < 10).astype(int)), m.Ready)
-
-
-def test_people_of_no_weight_hide_nobody(tmp_path):
-    lab = lab_with(tmp_path, min_samples=10)
-    lab.open()
-    lab.align(PEOPLE)
-    weights = np.where(np.arange(len(PEOPLE)) < 2, 1.0, 1e-6)
-    refused(lab.begin(weights=weights), "min_samples")
-
-
-def test_people_held_out_hide_nobody(tmp_path):
-    lab = lab_with(tmp_path, min_samples=20)
-    lab.open()
-    lab.align(PEOPLE)
-    refused(lab.begin(aside=np.arange(len(PEOPLE)) >= 19), "min_samples")
 
 
 def test_only_the_methods_of_the_list_are_taken_part_in(tmp_path):

@@ -405,7 +405,7 @@ def test_an_agent_without_the_secret_refuses_keyed_hashes(lab, tmp_path):
 # -- what the owner allows --
 
 
-def refuse_all(opening: m.Open) -> None:
+def refuse_all(initiator: str, purpose: str) -> None:
     raise RefusedError("Agent 'lab' works for nobody.")
 
 

@@ -532,5 +532,5 @@ def test_problems_do_not_fill_the_disk(tmp_path, monkeypatch, caplog):
 
 def test_the_gate_tells_look_alikes_apart_in_its_words():
     with pytest.raises(RefusedError, match=r"b\\u0430nk"):
-        gate("lab", Allowance((BANK,)))(opening(initiator="b\u0430nk"))
+        gate("lab", Allowance((BANK,)))("b\u0430nk", "")
     assert decode(encode(opening())).initiator == BANK

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -55,112 +58,27 @@ packed_numbers = npst.arrays(np.float64, st.integers(0, 20)).map(pack_numbers) |
 packed_levels = level_arrays(8, 100).map(lambda levels: pack_levels(levels, 8, 0.25)) | st.builds(
     Levels, n=sizes, bits=counts, scale=numbers, coded=st.booleans(), data=blobs
 )
-rewards = packed_bits | packed_levels
-news = st.builds(m.News, turn=counts, round=counts, model_weight=numbers, reward=st.none() | rewards)
-
-MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
-    m.Open: st.builds(
-        m.Open,
-        run=words,
-        initiator=words,
-        purpose=words,
-        alignment=st.sampled_from(["hash", "psi"]),
-        overlap=st.sampled_from(["abstain", "intersection"]),
-    ),
-    m.Opened: st.builds(m.Opened, run=words, agent=words, n_rows=counts),
-    m.Propose: st.builds(
-        m.Propose,
-        run=words,
-        initiator=words,
-        purpose=words,
-        method=words,
-        n_samples=counts,
-        n_rounds=counts,
-        withdrawn=st.booleans(),
-    ),
-    m.Consent: st.builds(
-        m.Consent,
-        run=words,
-        state=st.sampled_from(["allowed", "waiting", "rejected", "expired", "withdrawn"]),
-        request=words,
-        since=words,
-        text=words,
-    ),
-    m.Align: st.builds(
-        m.Align,
-        run=words,
-        purpose=st.sampled_from(["train", "predict"]),
-        step=st.sampled_from([1, 2]),
-        data=blobs,
-    ),
-    m.Aligned: st.builds(m.Aligned, run=words, step=counts, data=blobs),
-    m.Begin: st.builds(
-        m.Begin,
-        run=words,
-        method=st.sampled_from(["ascii", "simple", "ensemble", "soft"]),
-        n_samples=counts,
-        n_classes=counts,
-        labels=packed_codes,
-        seed=counts,
-        turn_seeds=counts,
-        weights=st.none() | packed_numbers,
-        holdout=st.none() | packed_bits,
-        reward=st.sampled_from(["in-sample", "out-of-fold", "auto"]),
-        cv=counts,
-        loss=st.sampled_from(["logistic", "exponential"]),
-        shrinkage=numbers,
-        models_per_turn=counts,
-        score_bits=st.sampled_from(SCORE_BITS),
-        first_round=st.sampled_from(["in turn", "apart"]),
-        epsilon=st.none() | st.floats(0.01, 10.0),
-        folds=st.none() | packed_codes,
-    ),
-    m.Ready: st.builds(m.Ready, run=words, n_held=counts),
-    m.TakeTurn: st.builds(
-        m.TakeTurn,
-        run=words,
-        turn=counts,
-        round=counts,
-        since=counts,
-        news=st.lists(news, max_size=3),
-    ),
-    m.TakeAgain: st.builds(
-        m.TakeAgain,
-        run=words,
-        turn=counts,
-        round=counts,
-        since=counts,
-        news=st.lists(news, max_size=3),
-        earlier=counts,
-    ),
-    m.Recall: st.builds(m.Recall, run=words, earlier=words, still=packed_bits, turns=st.lists(counts, max_size=3)),
-    m.Recalled: st.builds(
-        m.Recalled, run=words, turns=st.lists(counts, max_size=3), why=words, table_changed=st.booleans()
-    ),
-    m.TurnTaken: st.builds(
-        m.TurnTaken,
-        run=words,
-        turn=counts,
-        reward=rewards,
-        model_weight=numbers,
-        mean_reward=numbers,
-        perfect=st.booleans(),
-        holdout=st.none() | packed_codes | packed_levels,
-    ),
-    m.End: st.builds(m.End, run=words, n_rounds=counts),
-    m.Ended: st.builds(m.Ended, run=words, n_models=counts),
-    m.Predict: st.builds(m.Predict, run=words, start=counts, stop=counts),
-    m.Scores: st.builds(m.Scores, run=words, known=packed_bits, scores=packed_levels, total_weight=numbers),
-    m.Forget: st.builds(m.Forget, run=words),
-    m.Forgotten: st.builds(m.Forgotten, run=words, n_models=counts),
-    m.Problem: st.builds(
-        m.Problem,
-        run=words,
-        kind=st.sampled_from(
-            ["malformed", "version", "refused", "sits-out", "unknown-run", "out-of-order", "behind", "data", "failed"]
-        ),
-        text=words,
-        known=counts,
-    ),
+BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
+    **{str: words, int: counts, float: numbers, bool: st.booleans(), bytes: blobs, type(None): st.none()},
+    **{Bits: packed_bits, ClassCodes: packed_codes, Numbers: packed_numbers, Levels: packed_levels},
 }
+
+
+def of_type(kind: Any) -> st.SearchStrategy[Any]:
+    """What a field of this type may hold."""
+    if kind in BY_TYPE:
+        return BY_TYPE[kind]
+    form, parts = get_origin(kind), get_args(kind)
+    if form is Literal:
+        return st.sampled_from(parts)
+    if form is list:
+        return st.lists(of_type(parts[0]), max_size=3)
+    return st.one_of(*map(of_type, parts)) if parts else fields_of(kind)
+
+
+def fields_of(kind: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
+    return st.builds(kind, **{name: of_type(said) for name, said in get_type_hints(kind).items()})
+
+
+MESSAGES = {kind: fields_of(kind) for kind in (*m.REQUESTS, *m.REPLIES)}
 any_message = st.one_of(*MESSAGES.values())

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import get_args
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
@@ -400,7 +401,7 @@ BEFORE, END = datetime(2026, 11, 15, 23, 59, tzinfo=UTC), datetime(2026, 11, 16,
 
 def decided(answer: OwnersAnswer, until: str = "") -> Decision:
     said = {"initiator": "clinic", "purpose": "pilot", "proof": "nothing", "by": "owner", "time": "", "since": ""}
-    return Decision.of({"request": "0123456789ab", "answer": answer, "until": until} | said)
+    return msgspec.convert({"request": "0123456789ab", "answer": answer, "until": until} | said, Decision)
 
 
 def test_a_yes_holds_until_its_time_is_over():

@@ -87,7 +87,7 @@ def test_these_are_all_parts_of_messages_and_all_their_fields():
 
 def test_no_message_is_forgotten_by_the_codec():
     kinds = {kind for kind in vars(m).values() if isinstance(kind, type) and issubclass(kind, m.Message)}
-    assert kinds - {m.Message} == {*m.REQUESTS, *m.REPLIES} == set(MESSAGES)
+    assert kinds - {m.Message} == {*m.REQUESTS, *m.REPLIES}
 
 
 @pytest.mark.parametrize("kind", [*m.REQUESTS, *m.REPLIES, m.News, *map((vars(arrays) | vars(levels)).get, ARRAYS)])

@@ -86,10 +86,6 @@ class TrainingSamples:
         return self.codes if self.held is None else self.codes[self.held]
 
     @cached_property
-    def own_folds(self) -> NDArray[np.intp] | None:
-        return self.folds if self.folds is None or self.held is None else self.folds[self.held]
-
-    @cached_property
     def has_classes(self) -> bool:
         """Whether the samples that the agent holds have at least two classes. Those of the whole task always have."""
         return self.held is None or len(np.unique(self.own_codes)) > 1
@@ -149,7 +145,8 @@ class Agent:
         self.models = []
         self._candidate = self._in_state = self._votes = None
         if self._takes_turns and samples.has_classes:
-            self._learner.prepare(samples.table, samples.own_codes, seed, samples.own_folds)
+            folds = samples.folds if samples.folds is None or samples.held is None else samples.folds[samples.held]
+            self._learner.prepare(samples.table, samples.own_codes, seed, folds)
         self._samples = replace(samples, table=None)  # the learner has prepared what it needs from the table
 
     def take_turn(self, turn: Turn, state: RunState, method: Method, keep: bool = True) -> Answer:

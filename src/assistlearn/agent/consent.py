@@ -48,6 +48,9 @@ LARGEST_NUMBER = 2**53
 
 LONGEST_REASON = 500
 
+ABOUT = ("run", "method", "n_samples", "n_rounds")
+"""What a request says of the run that it is about."""
+
 RequestState: TypeAlias = OwnersAnswer | Literal["waiting", "ended", "expired", "withdrawn"]
 """What the owner has answered. Or: nobody has answered yet (waiting), an approval is over (ended), nobody answered in
 time (expired), or the initiator no longer asks (withdrawn)."""
@@ -317,25 +320,23 @@ class Permission:
         self._clock = clock
         self._inbox = Inbox(own.home, own.answer_within, clock)
 
-    def check(self, opening: m.Open, asker: str | None) -> None:
+    def check(self, initiator: str, purpose: str, asker: str | None) -> None:
         """Raise if the agent's owner does not, or no longer, allow a run; ``asker`` is the proved name, or None."""
-        self._check_learner(opening.initiator)
+        self._check_learner(initiator)
         if self._own.allow is None:
             return
         try:
-            self._own.allow(opening)
+            self._own.allow(initiator, purpose)
         except NoConsentError:
-            decision = self._decision(opening.initiator, opening.purpose, _proof(asker))
+            decision = self._decision(initiator, purpose, _proof(asker))
             if decision is None:
                 raise
             if not decision.holds(self._clock()):
                 raise RefusedError(self._ended(decision)) from None
 
     def _check_learner(self, initiator: str) -> None:
-        own = self._own
-        if (
-            own.estimator is None and own.features is not None and initiator != own.name
-        ):  # holdings without a table have no features
+        own = self._own  # without a table, it has no features
+        if own.estimator is None and own.features is not None and initiator != own.name:
             raise RefusedError(f"Agent {self._own.name!r} has only labels, and no learner: it can help nobody.")
 
     def knows(self, asker: str) -> bool:
@@ -357,15 +358,16 @@ class Permission:
             if proposal.withdrawn:
                 return self._withdrawn(proposal, number, kept)
             if kept is None and decision is not None and not decision.ended(self._clock()):
-                return _decided(proposal, decision)
+                state: m.ConsentState = "allowed" if decision.answer == "approved" else "rejected"
+                said = {"request": decision.request, "since": decision.since, "text": decision.reason}
+                return m.Consent(run=proposal.run, state=state, **said)
             return self._waiting(proposal, proof, kept)
 
     def _is_allowed(self, proposal: m.Propose) -> bool:
         """Raise ``RefusedError`` if the owner must not be asked."""
-        said = {"run": proposal.run, "initiator": proposal.initiator, "purpose": proposal.purpose}
         try:
             if self._own.allow is not None:
-                self._own.allow(m.Open(**said, alignment="hash", overlap="abstain"))
+                self._own.allow(proposal.initiator, proposal.purpose)
         except NoConsentError:
             return False
         return True
@@ -374,7 +376,8 @@ class Permission:
         """Return that a request waits, or has expired: an initiator that was told so and asks again makes a new one."""
         now = self._clock()
         if kept is None or kept.ended:
-            kept = _request(proposal, proof, now)
+            asked = {name: getattr(proposal, name) for name in ("initiator", "purpose", *ABOUT)}
+            kept = KeptRequest(proof=proof, since=now.isoformat(timespec="milliseconds"), **asked)
             self._inbox.add(kept)
         elif kept.expired(now, self._inbox.answer_within):
             self._inbox.keep(msgspec.structs.replace(kept, ended="expired"))
@@ -391,7 +394,9 @@ class Permission:
     def _decision(self, initiator: str, purpose: str, proof: Proof) -> Decision | None:
         decisions = {} if self._ledger is None else self._ledger.decisions()
         found = decisions.get(request_number(initiator, purpose, proof))
-        return found if found is not None and found.is_about(initiator, purpose, proof) else None
+        if found is None or (found.initiator, found.purpose, found.proof) != (initiator, purpose, proof):
+            return None  # comparing the numbers is not enough: they are short
+        return found
 
     def _ended(self, decision: Decision) -> str:
         who = f"Agent {self._own.name!r}: its owner's consent to runs of {decision.initiator!a} for this purpose"
@@ -425,22 +430,3 @@ def _check_proposal(proposal: m.Propose) -> None:
             raise ProtocolError(
                 f"{name} = {getattr(proposal, name)} is not possible: it must lie between 0 and {LARGEST_NUMBER:,}."
             )
-
-
-def _request(proposal: m.Propose, proof: Proof, now: datetime) -> KeptRequest:
-    return KeptRequest(
-        initiator=proposal.initiator,
-        purpose=proposal.purpose,
-        proof=proof,
-        run=proposal.run,
-        method=proposal.method,
-        n_samples=proposal.n_samples,
-        n_rounds=proposal.n_rounds,
-        since=now.isoformat(timespec="milliseconds"),
-    )
-
-
-def _decided(proposal: m.Propose, decision: Decision) -> m.Consent:
-    state: m.ConsentState = "allowed" if decision.answer == "approved" else "rejected"
-    said = {"request": decision.request, "since": decision.since, "text": decision.reason}
-    return m.Consent(run=proposal.run, state=state, **said)

@@ -347,7 +347,7 @@ def told_at(book: ToldBook) -> list[dict[str, Any]]:
 
 
 # The ledger counts, for each initiator by itself and for ever: forgetting a run does not reduce the count. To add a
-# limit, add a line to ``KINDS`` and a key of the same name to ``Allowance``. To count something new, add a line to the
+# limit, add a line to ``LIMITS`` and a key of the same name to ``Allowance``. To count something new, add a line to the
 # ledger's ``UNITS``.
 
 MIN_PEOPLE = 20
@@ -358,30 +358,18 @@ OVER: dict[Span, str] = {"all": "in all", "day": "a day", "run": "in one run"}
 ANSWERED_IN_BITS = (type_of(m.TakeTurn), type_of(m.TakeAgain), type_of(m.Predict))
 
 
-@dataclass(frozen=True)
-class LimitKind:
-    """One kind of limit that an owner can set: its key in ``[allow]``, what is counted, and over which time.
-
-    ``default`` is given the number of rows of the table; None for any amount.
-    """
-
-    key: str
-    unit: str
-    span: Span
-    default: Callable[[int], int | None]
-
-
-KINDS = (
-    LimitKind("max_runs", "runs", "all", lambda rows: 100),
-    LimitKind("max_turns", "turns", "run", lambda rows: 100),
-    LimitKind("max_total_turns", "turns", "all", lambda rows: None),
-    LimitKind("max_ids_a_day", "ids", "day", lambda rows: max(10_000, 10 * rows)),
-    LimitKind("max_total_ids", "ids", "all", lambda rows: max(1_000_000, 1_000 * rows)),
-    LimitKind("max_votes_a_day", "votes", "day", lambda rows: max(10_000, 10 * rows)),
-    LimitKind("max_total_votes", "votes", "all", lambda rows: max(1_000_000, 1_000 * rows)),
-    LimitKind("max_total_bits", "bits", "all", lambda rows: None),
-)
-"""Every limit on what is counted. A day has room for ten times the people in the table. That is enough to train and to
+LIMITS: dict[str, tuple[str, Span, Callable[[int], int | None]]] = {
+    "max_runs": ("runs", "all", lambda rows: 100),
+    "max_turns": ("turns", "run", lambda rows: 100),
+    "max_total_turns": ("turns", "all", lambda rows: None),
+    "max_ids_a_day": ("ids", "day", lambda rows: max(10_000, 10 * rows)),
+    "max_total_ids": ("ids", "all", lambda rows: max(1_000_000, 1_000 * rows)),
+    "max_votes_a_day": ("votes", "day", lambda rows: max(10_000, 10 * rows)),
+    "max_total_votes": ("votes", "all", lambda rows: max(1_000_000, 1_000 * rows)),
+    "max_total_bits": ("bits", "all", lambda rows: None),
+}
+"""Every limit on what is counted: its key in ``[allow]``, what is counted, over which time, and its default by the rows
+of the table (None for any amount). A day has room for ten times the people in the table. That is enough to train and to
 predict, to begin again after an interruption, and for an initiator that knows more people. The totals have room for
 years of such days."""
 
@@ -399,7 +387,7 @@ class OwnerLimits:
     def __init__(self, agent: str, allowance: Allowance, rows: int) -> None:
         self.initiators = allowance.initiators
         self._agent = agent
-        most = {kind.key: _number(getattr(allowance, kind.key), kind.default(rows)) for kind in KINDS}
+        most = {key: _number(getattr(allowance, key), default(rows)) for key, (_, _, default) in LIMITS.items()}
         self.most = {key: amount for key, amount in most.items() if amount is not None}
         self._max_samples = _number(allowance.max_samples, None)
         self._min_people = _number(allowance.min_people, MIN_PEOPLE)
@@ -407,7 +395,7 @@ class OwnerLimits:
     @property
     def most_samples(self) -> int | None:
         """How many samples can be asked about at once; None where nothing bounds them."""
-        bounds = [most for kind, most in self._holding() if kind.unit == "ids"]
+        bounds = [most for key, most in self.most.items() if LIMITS[key][0] == "ids"]
         return min([*bounds, *([] if self._max_samples is None else [self._max_samples])], default=None)
 
     def claim(self, peer: str, type: str, run: str, amount: int, turn: int | None = None) -> Claim:
@@ -418,20 +406,21 @@ class OwnerLimits:
         return Claim(amount, check, turn)
 
     def _check(self, count: PeerCount, amount: int, day: str, peer: str, type: str, run: str) -> None:
-        for kind, most in self._holding():
-            used = count.used(kind.unit, kind.span, day, run)
-            if kind.unit == UNITS.get(type):
+        for key, most in self.most.items():
+            unit, span, _ = LIMITS[key]
+            if unit == UNITS.get(type):
                 asked = amount
-            elif kind.unit == "bits" and type in ANSWERED_IN_BITS:
+            elif unit == "bits" and type in ANSWERED_IN_BITS:
                 asked = 1
             else:
                 continue
+            used = count.used(unit, span, day, run)
             if used + asked > most:
-                later = " Or ask again tomorrow (UTC)." if kind.span == "day" and asked <= most else ""
+                later = " Or ask again tomorrow (UTC)." if span == "day" and asked <= most else ""
                 goes_on = type in (type_of(m.TakeTurn), type_of(m.TakeAgain))  # without this agent's further turns
                 raise (SitsOutError if goes_on else RefusedError)(
-                    f"Agent {self._agent!r} allows {peer!r} {most:,} {kind.unit} {OVER[kind.span]}: {used:,} "
-                    f"are used, {asked:,} more are asked for. Its owner may raise {kind.key}, under [allow] in the "
+                    f"Agent {self._agent!r} allows {peer!r} {most:,} {unit} {OVER[span]}: {used:,} "
+                    f"are used, {asked:,} more are asked for. Its owner may raise {key}, under [allow] in the "
                     f"agent file.{later}"
                 )
 
@@ -452,18 +441,15 @@ class OwnerLimits:
 
     def used(self, peer: str, count: PeerCount, day: str) -> Iterator[dict[str, Any]]:
         """Yield what is spent and left of each limit that is not about one run, as plain values."""
-        for kind, most in self._holding():
-            if kind.span != "run":
-                used = count.used(kind.unit, kind.span, day, "")
-                counts = f"{kind.unit} {OVER[kind.span]}"
-                yield use_of(f"allow.{kind.key}", peer, counts, most, used, max(most - used, 0))
+        for key, most in self.most.items():
+            unit, span, _ = LIMITS[key]
+            if span != "run":
+                used = count.used(unit, span, day, "")
+                yield use_of(f"allow.{key}", peer, f"{unit} {OVER[span]}", most, used, max(most - used, 0))
 
     def of_one_run(self) -> dict[str, int | None]:
-        turns = {kind.key: self.most.get(kind.key) for kind in KINDS if kind.span == "run"}
+        turns = {key: self.most.get(key) for key, (_, span, _) in LIMITS.items() if span == "run"}
         return turns | {"max_samples": self._max_samples, "min_people": self._min_people}
-
-    def _holding(self) -> list[tuple[LimitKind, int]]:
-        return [(kind, self.most[kind.key]) for kind in KINDS if kind.key in self.most]
 
 
 def use_of(

@@ -37,7 +37,6 @@ from assistlearn.errors import (
     WrongKeyError,
     listed,
 )
-from assistlearn.protocol import messages as m
 from assistlearn.tables.kinds import line_for, unread_dates, unread_decimals
 from assistlearn.tables.labels import notes_on_labels, tells_labels
 from assistlearn.tables.preparation import check_features, default_pipeline, learner_rows
@@ -396,9 +395,9 @@ class Holdings:
     """What an agent has, and never shows.
 
     Without a learner, at an initiator that has labels alone, the estimator is None and the features have no columns.
-    ``allow``, given the opening of a run, raises ``RefusedError`` if the agent does not allow it, or ``NoConsentError``
-    if its owner can be asked for consent (and answers within ``answer_within`` days). It is called before every answer,
-    except to ``Forget``.
+    ``allow``, given the initiator and the purpose of a run, raises ``RefusedError`` if the agent does not allow it, or
+    ``NoConsentError`` if its owner can be asked for consent (and answers within ``answer_within`` days). It is called
+    before every answer, except to ``Forget``.
 
     Without ``limits``, any amount may be asked, as where all agents are on one machine of one owner; without
     ``privacy``, anything may be told, and nothing is counted. ``min_effective`` is the least effective sample size with
@@ -421,7 +420,7 @@ class Holdings:
     features: Any
     home: Path
     secret: bytes | None = None
-    allow: Callable[[m.Open], None] | None = None
+    allow: Callable[[str, str], None] | None = None
     answer_within: int = ANSWER_WITHIN
     limits: OwnerLimits | None = None
     privacy: PrivacyKeeper | None = None
@@ -508,8 +507,8 @@ def _keeper(description: AgentDescription, ids: Ids) -> PrivacyKeeper:
     return PrivacyKeeper(description.name, description.privacy, description.models, ids)
 
 
-def _nobody(name: str) -> Callable[[m.Open], None]:
-    def refuse(opening: m.Open) -> None:
+def _nobody(name: str) -> Callable[[str, str], None]:
+    def refuse(initiator: str, purpose: str) -> None:
         raise RefusedError(
             f"Agent {name!r} works for nobody: its file does not say who may start runs with it ([allow])."
         )
@@ -544,22 +543,20 @@ def secret_of(description: AgentDescription) -> bytes | None:
 
 def gate(
     name: str, allowance: Allowance, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-) -> Callable[[m.Open], None]:
+) -> Callable[[str, str], None]:
     """Return a check that raises ``NoConsentError``, where the owner can be asked for consent, or ``RefusedError``."""
     unknown = RefusedError if allowance.unknown == "refuse" else NoConsentError
 
-    def check(opening: m.Open) -> None:
-        known = opening.initiator in allowance.initiators
+    def check(initiator: str, purpose: str) -> None:
+        known = initiator in allowance.initiators
         if allowance.expired(clock()) and (known or unknown is NoConsentError):
             raise RefusedError(
                 f"Agent {name!r}: its owner's permission has expired: it was valid until {allowance.until}."
             )
         if not known:
-            raise unknown(
-                f"Agent {name!r} does not work for {opening.initiator!a}, but for {list(allowance.initiators)}."
-            )
-        if allowance.purpose is not None and opening.purpose != allowance.purpose:
-            raise unknown(f"Agent {name!r} works for the purpose {allowance.purpose!r} only, not {opening.purpose!r}.")
+            raise unknown(f"Agent {name!r} does not work for {initiator!a}, but for {list(allowance.initiators)}.")
+        if allowance.purpose is not None and purpose != allowance.purpose:
+            raise unknown(f"Agent {name!r} works for the purpose {allowance.purpose!r} only, not {purpose!r}.")
 
     return check
 

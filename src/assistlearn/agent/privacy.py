@@ -306,21 +306,25 @@ class PrivacyKeeper:
 
     def check(
         self, initiator: str, mark: int, releases: Sequence[Release], refusal: type[RefusedError] = RefusedError
-    ) -> None:
+    ) -> PeopleTold | None:
+        """Raise ``refusal`` where too much would be told; return the counts with these releases, None if they had them.
+
+        Nothing is counted twice under the same mark.
+        """
         told = self.book.check(initiator, self.stated(initiator))
-        self._check(told, _due(told, mark, releases), refusal)
+        due = _due(told, mark, releases)
+        self._check(told, due, refusal)
+        for release in due:
+            told = told.with_release(release, self.rules.randomise, mark)
+        return told if due else None
 
     def charge(
         self, initiator: str, mark: int, releases: Sequence[Release], refusal: type[RefusedError] = RefusedError
     ) -> None:
-        """Count what will be told, or raise ``refusal`` if it is too much; count nothing twice under the same mark."""
+        """Count what will be told, or raise ``refusal`` if it is too much."""
         with self.book.locked():
-            told = self.book.check(initiator, self.stated(initiator))
-            due = _due(told, mark, releases)
-            self._check(told, due, refusal)
-            for release in due:
-                told = told.with_release(release, self.rules.randomise, mark)
-            if due:
+            told = self.check(initiator, mark, releases, refusal)
+            if told is not None:
                 self.book.keep(told)
 
     def _check(self, told: PeopleTold, releases: Sequence[Release], refusal: type[RefusedError]) -> None:

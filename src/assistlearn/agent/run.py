@@ -175,16 +175,16 @@ class AgentRun:
     a model is worth, and refuses news that contradict it.
 
     ``rows_to_predict`` are the agent's rows of the samples that were aligned for prediction, ``voted_on`` the first and
-    the last place (exclusive) of those that were voted on last. ``permits``, given the opening of a run, raises if the
-    owner does not allow it to the present asker. ``agent``, ``task`` and ``state`` follow from the store, once it is
-    :meth:`loaded`; ``known`` is the last turn that the state has news of.
+    the last place (exclusive) of those that were voted on last. ``permits``, given the initiator and the purpose of a
+    run, raises if the owner does not allow it to the present asker. ``agent``, ``task`` and ``state`` follow from the
+    store, once it is :meth:`loaded`; ``known`` is the last turn that the state has news of.
     """
 
     def __init__(self, own: Holdings, store: RunStore) -> None:
         self.own = own
         self.store = store
         self.privacy = None if own.privacy is None else RunPrivacy(own.privacy, store, own.fingerprint)
-        self.permits: Callable[[m.Open], None] = lambda opening: None
+        self.permits: Callable[[str, str], None] = lambda initiator, purpose: None
         self.aligning: dict[Purpose, Helper] = {}
         self.rows_to_predict: Rows | None = None
         self.voted_on: tuple[int, int] | None = None

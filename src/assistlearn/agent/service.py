@@ -51,7 +51,7 @@ from assistlearn.protocol.codec import (
     shown,
     type_of,
 )
-from assistlearn.protocol.ledger import Claim, Direction, Ledger
+from assistlearn.protocol.ledger import Claim, Direction, Ledger, PeerCount
 from assistlearn.protocol.messages import Message
 from assistlearn.storage import REMEDY
 
@@ -264,7 +264,7 @@ def _check_earlier(run: AgentRun, earlier: RunStore) -> None:
     if earlier.ended() is None:
         raise CannotGoOnError(f"run {name!r} is not finished here")
     try:
-        run.permits(m.Open(**earlier.opened()))
+        run.permits(earlier.opened()["initiator"], earlier.opened()["purpose"])
     except RefusedError as error:
         raise CannotGoOnError(f"its owner no longer allows run {name!r}: {error}") from None
     before, now = earlier.task(), run.store.task()
@@ -507,7 +507,7 @@ class AgentService:
             return content
         claim = self._claim(peer, run, type_, 8 * len(content))
         if isinstance(answer.message, m.TurnTaken):
-            claim = Claim(8 * len(content), lambda count, fresh, day: None)  # the turn is done, and bits were left then
+            claim = Claim(8 * len(content), _unlimited)  # the turn is done, and bits were left then
         try:
             self._record("sent", peer, run, type_, content, claim)
         except RefusedError as error:
@@ -516,7 +516,7 @@ class AgentService:
 
     def _claim(self, peer: str, run: str, type_: str, amount: int, turn: int | None = None) -> Claim:
         if self._own.limits is None:
-            return Claim(amount, lambda count, fresh, day: None, turn)
+            return Claim(amount, _unlimited, turn)
         return self._own.limits.claim(peer, type_, run, amount, turn)
 
     def _tried(self, message: Message, work: Callable[..., Result], *arguments: Any) -> Result | m.Problem:
@@ -540,10 +540,11 @@ class AgentService:
         if exchange is None:
             raise OutOfOrderError(f"{type_of(message)!r} is a reply, not a request.")
         if exchange.needs_open_run and exchange.needs_permission:
-            self._permission.check(m.Open(**run.store.opened()), asker)
+            opened = run.store.opened()
+            self._permission.check(opened["initiator"], opened["purpose"], asker)
         demand = exchange.demand(run, message)
         if isinstance(message, m.Open):
-            self._permission.check(message, asker)
+            self._permission.check(message.initiator, message.purpose, asker)
         return demand
 
     def _unknown(self, run: str, store: RunStore) -> m.Problem:
@@ -612,17 +613,17 @@ class AgentService:
         type_ = type_of(message)
         logger.error("Request %s failed", type_, exc_info=error)
         note_problem(self._own.home, f"Run {message.run!r}, {type_}:\n{''.join(traceback.format_exception(error))}")
-        text = (
-            f"Agent {self._own.name!r} failed at {type_!r} ({type(error).__name__}). Its owner finds the reason in "
-            "problems.log, beside its ledger."
-        )
+        said = f"failed at {type_!r} ({type(error).__name__}). Its owner finds the reason in problems.log, beside its "
+        said += "ledger."
         if isinstance(error, DiskError):  # problems.log may be on the same disk
             why = getattr(error.__cause__, "strerror", None) or "it refuses"
-            text = (
-                f"Agent {self._own.name!r} cannot write to its disk ({why}). Its owner must make room there, or "
-                "correct the error; then go on. Nothing is lost."
-            )
-        return m.Problem(run=_name(message), kind="failed", text=text)
+            said = f"cannot write to its disk ({why}). Its owner must make room there, or correct the error; then go"
+            said += " on. Nothing is lost."
+        return m.Problem(run=_name(message), kind="failed", text=f"Agent {self._own.name!r} {said}")
+
+
+def _unlimited(count: PeerCount, amount: int, day: str) -> None:
+    """Let any amount be claimed."""
 
 
 def _kind(error: Exception) -> m.ProblemKind:

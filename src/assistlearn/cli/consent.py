@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from assistlearn.cli.output import AgentFile, Json, agreed, answer, command, plain, say, say_json
@@ -141,7 +142,7 @@ def reject(
 
 def _tell(agent: Path, decision: Decision, as_json: bool) -> None:
     words = f"Request {decision.request} is {decision.answer}, by {plain(decision.by)}. It is in the ledger."
-    answer(as_json, {"agent": str(agent)} | decision.to_dict(), words)
+    answer(as_json, {"agent": str(agent)} | msgspec.structs.asdict(decision), words)
 
 
 def _day(text: str) -> date:

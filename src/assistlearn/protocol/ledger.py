@@ -63,25 +63,18 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     until: str = ""
     reason: str = ""
 
-    @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> Decision:
-        try:
-            return msgspec.convert(facts, cls)
-        except msgspec.ValidationError as error:
-            raise LedgerError(f"An entry of the ledger is not a valid decision of the owner ({error}).") from None
-
-    def to_dict(self) -> dict[str, Any]:
-        return msgspec.structs.asdict(self)
-
-    def is_about(self, initiator: str, purpose: str, proof: Proof) -> bool:
-        """Return whether this is about such runs. Comparing the numbers is not enough: they are short."""
-        return (self.initiator, self.purpose, self.proof) == (initiator, purpose, proof)
-
     def holds(self, now: datetime) -> bool:
         return self.answer == "approved" and not self.ended(now)
 
     def ended(self, now: datetime) -> bool:
         return self.answer == "approved" and bool(self.until) and now >= datetime.fromisoformat(self.until)
+
+
+def _decision(facts: Mapping[str, Any]) -> Decision:
+    try:
+        return msgspec.convert(facts, Decision)
+    except msgspec.ValidationError as error:
+        raise LedgerError(f"An entry of the ledger is not a valid decision of the owner ({error}).") from None
 
 
 def request_number(initiator: str, purpose: str, proof: Proof) -> str:
@@ -188,7 +181,7 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
 
     def take(self, entry: Entry) -> None:
         if entry.decision is not None:
-            decision = Decision.of(entry.decision)
+            decision = _decision(entry.decision)
             self.decisions[decision.request] = decision
             return
         if entry.counts is not None:
@@ -328,7 +321,7 @@ class Ledger:
                     "digest": digest,
                     "amount": amount,
                     "turn": None if claim is None else claim.turn,
-                    "decision": None if decision is None else decision.to_dict(),
+                    "decision": None if decision is None else msgspec.structs.asdict(decision),
                     "told": None if told is None else dict(told),
                     "counts": None if counts is None else msgspec.to_builtins(counts),
                     "previous": self._chain.last,
