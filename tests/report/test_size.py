@@ -34,7 +34,7 @@ def facts():
 
 @pytest.fixture(scope="module")
 def view(shown) -> View:
-    subject = Subject("long", AGENTS[0], AGENTS, ("a", "b"), "processes", (), N_ROUNDS, False, "log_loss")
+    subject = Subject("long", AGENTS[0], AGENTS, ("a", "b"), "processes", {}, N_ROUNDS, "log_loss")
     story, now = Story(subject), datetime(2030, 1, 1, tzinfo=UTC)
     for place, fact in enumerate(facts()):
         story.feed(Recorded(now + timedelta(seconds=place), fact))

@@ -33,7 +33,7 @@ from assistlearn.report import story as time_line
 from assistlearn.report.run import answer, rounds
 from assistlearn.report.story import MOST, RoundRow, Story, Subject, state_of, view_of
 
-SUBJECT = Subject("r", "bank", ("bank", "lab"), ("no", "yes"), "processes", (), 5, False, "accuracy")
+SUBJECT = Subject("r", "bank", ("bank", "lab"), ("no", "yes"), "processes", {}, 5, "accuracy")
 START = datetime(2030, 1, 1, tzinfo=UTC)
 
 
@@ -67,12 +67,12 @@ def test_the_parts_of_the_time_line_add_up_to_the_whole(facts):
         story.feed(Recorded(None if later is None else now, event))
     view = story.view("going on")
     whole = 0.0 if view.began is None else (view.last - view.began).total_seconds()
-    assert sum(spent.seconds for spent in view.seconds) == pytest.approx(whole, abs=0.05)
+    assert sum(seconds for _, _, seconds, _ in view.seconds) == pytest.approx(whole, abs=0.05)
 
 
 def test_a_run_that_has_just_begun_has_a_story_without_an_answer():
     view = Story(SUBJECT).view("going on")
-    assert (view.answer, view.rounds, view.progress.turns, view.seconds) == (None, (), 0, ())
+    assert (view.answer, view.rounds, view.turns, view.seconds) == (None, (), 0, ())
 
 
 @pytest.mark.parametrize(("n_turns", "words"), [(1, "Done so far: 1 turn."), (2, "Done so far: 2 turns.")])
@@ -109,10 +109,10 @@ def test_the_answer_is_known_as_soon_as_it_is_judged():
 def test_a_story_says_who_is_waited_for_and_since_when():
     story = Story(SUBJECT)
     story.feed(Recorded(START, Asked("lab", "take-turn", 10)))
-    assert (story.view("going on").progress.waiting_for, story.view("going on").progress.since) == ("lab", START)
-    assert story.view("stopped").progress.waiting_for is None
+    assert (story.view("going on").waiting_for, story.view("going on").since) == ("lab", START)
+    assert story.view("stopped").waiting_for is None
     story.feed(Recorded(START, Answered("lab", "turn-taken", 10, 0.1)))
-    assert story.view("going on").progress.waiting_for is None
+    assert story.view("going on").waiting_for is None
 
 
 def fed(*facts) -> dict[tuple[str, str], float]:
@@ -121,7 +121,7 @@ def fed(*facts) -> dict[tuple[str, str], float]:
     for later, event in facts:
         now += timedelta(seconds=later)
         story.feed(Recorded(now, event))
-    return {(spent.what, spent.agent): spent.seconds for spent in story.view("finished").seconds}
+    return {(what, agent): seconds for what, agent, seconds, _ in story.view("finished").seconds}
 
 
 def test_the_time_before_a_run_is_gone_on_with_is_nobodys():
@@ -150,7 +150,7 @@ def test_a_turn_is_counted_once_though_two_facts_tell_of_it():
     story = Story(SUBJECT)
     for event in (Asked("lab", "take-turn", 1), Answered("lab", "turn-taken", 1, 1.0), turn(2, "lab")):
         story.feed(Recorded(START, event))
-    assert [(spent.what, spent.times) for spent in story.view("going on").seconds] == [(time_line.TURNS, 1)]
+    assert [(what, times) for what, _, _, times in story.view("going on").seconds] == [(time_line.TURNS, 1)]
 
 
 def test_a_run_goes_on_while_another_process_has_its_folder_and_to_ask_takes_nothing(in_memory):

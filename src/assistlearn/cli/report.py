@@ -212,7 +212,7 @@ def _show_traffic(view: View) -> None:
 
 
 def show_report(view: View, classes: Sequence[Any], rounds: str) -> None:
-    found, answer, label_only = view.findings, view.answer, view.subject.label_only
+    found, answer, label_only = view, view.answer, view.subject.label_only
     assert answer is not None
     samples = w.counted(answer.n_samples, "hold-out sample")
     said = _answer(answer, label_only)

@@ -690,7 +690,7 @@ def view_of_estimator(model: AssistedClassifier) -> View:
         "versions": versions(),
     }
     calibration = in_words(model.calibration_, wanted=plan.calibrates, learned=learned is not None)
-    story.take_result(result, calibration)
+    story.take(result, calibration)
     return story.view("finished")
 
 
@@ -706,7 +706,6 @@ def _subject(model: AssistedClassifier, plan: Plan) -> Subject:
         reach=ONE_PROCESS,
         settings=chosen(plan, values),
         n_rounds=plan.most_rounds,
-        keeps_labels=plan.make_method().keeps_labels,
         metric=plan.metric,
         label_only=has_labels_alone(model.agents),
     )

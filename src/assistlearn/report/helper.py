@@ -17,9 +17,9 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import ReleasedBits, decode, type_of
 from assistlearn.protocol.ledger import Entry, entries_of, followed, read
 from assistlearn.report import pictures as drawn
-from assistlearn.report.page import Frame, PageList, PagePicture, PageTable, Section, page
-from assistlearn.report.run import release_in_words
-from assistlearn.report.story import WORDS, Exchanged, Traffic, WeightsOfRound
+from assistlearn.report.page import Frame, PagePicture, PageTable, Section, page
+from assistlearn.report.run import bytes_drawn, release_in_words
+from assistlearn.report.story import WORDS, Traffic, traffic_with
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,6 @@ class HelpedRun:
 
 
 @dataclass(frozen=True)
-class ToldOf:
-    """The most that an initiator was told about any one of ``people`` people; counted where the agent file says so."""
-
-    initiator: str
-    people: int
-    bits: float
-    predictions: int
-    epsilon: float
-
-
-@dataclass(frozen=True)
 class HelperView:
     """Everything that a helper's page shows: facts of its store and ledger, nothing about a person, column or file.
 
@@ -68,7 +57,7 @@ class HelperView:
     forgotten: dict[str, int] = field(default_factory=dict)
     traffic: tuple[Traffic, ...] = ()
     counted: dict[str, dict[str, int]] = field(default_factory=dict)
-    told: tuple[ToldOf, ...] = ()
+    told: tuple[dict[str, Any], ...] = ()
     refused: int = 0
     entries: int = 0
 
@@ -110,16 +99,8 @@ def _asked(view: HelperView) -> Section:
         f"{counted(turns, 'turn')}, {counted(votes, 'vote')} for prediction.",
     )
     columns = (
-        "run",
-        "asked by",
-        "method",
-        "since",
-        "last message",
-        "trained on",
-        "held out",
-        "turns",
-        "votes",
-        "training",
+        *("run", "asked by", "method", "since", "last message"),
+        *("trained on", "held out", "turns", "votes", "training"),
     )
     rows = tuple(
         (
@@ -137,17 +118,18 @@ def _left(view: HelperView) -> Section:
     words = (
         "The table, the names of its columns, the learner and the models have never left. This is what did leave:",
     )
-    lists = [PageList(f"Run {run.run}, to {run.initiator}", tuple(_of_run(run))) for run in view.runs]
+    lists = [(f"Run {run.run}, to {run.initiator}", tuple(_of_run(run))) for run in view.runs]
     if view.forgotten:
         gone = tuple(f"Run {name}: {bits:,} bits, about all samples together." for name, bits in view.forgotten.items())
-        lists.append(PageList("Runs that are forgotten here, as the ledger has them", gone))
+        lists.append(("Runs that are forgotten here, as the ledger has them", gone))
     told = tuple(
-        f"{each.initiator} was told about {each.people:,} people; about one person at most {each.bits:,g} bits, "
-        f"{counted(each.predictions, 'prediction')}" + (f" and epsilon {each.epsilon:.1f}." if each.epsilon else ".")
+        f"{each['initiator']} was told about {each['people']:,} people; about one person at most {each['bits']:,g} bits, "
+        f"{counted(each['predictions'], 'prediction')}"
+        + (f" and epsilon {each['epsilon']:.1f}." if each["epsilon"] else ".")
         for each in view.told
     )
     if told:
-        lists.append(PageList("Counted person by person", told))
+        lists.append(("Counted person by person", told))
     units = [unit for unit in UNITS if any(unit in counts for counts in view.counted.values())]
     rows = tuple((peer, *(f"{counts.get(unit, 0):,}" for unit in units)) for peer, counts in view.counted.items())
     table = PageTable("Counted for each initiator, for good", ("initiator", *(UNITS[unit] for unit in units)), rows)
@@ -167,48 +149,34 @@ def _weights(view: HelperView) -> Section | None:
     if not runs:
         return None
     most = max(len(run.weights) for run in runs)
-    rows = tuple(
-        WeightsOfRound(turn + 1, tuple(run.weights[turn] if turn < len(run.weights) else None for run in runs))
-        for turn in range(most)
-    )
+    by_turn = {
+        turn + 1: tuple(run.weights[turn] if turn < len(run.weights) else None for run in runs) for turn in range(most)
+    }
     names = tuple(run.run for run in runs)
     words = ("How much the votes of its models count, turn by turn.",)
     label = "Curves of the model weights against the agent's own turns. " + " ".join(
         f"Run {run.run}: {counted(len(run.weights), 'turn')}." for run in runs
     )
-    table = PageTable(
-        "Model weights by turn", ("turn", *names), tuple((str(row.round), *map(figure, row.weights)) for row in rows)
-    )
-    picture = PagePicture(label, drawn.weights, (names, rows, "own turn"))
+    rows = tuple((str(turn), *map(figure, weights)) for turn, weights in by_turn.items())
+    table = PageTable("Model weights by turn", ("turn", *names), rows)
+    picture = PagePicture(label, drawn.weights, (names, by_turn, "own turn"))
     return Section("weights", "Model weights", words, picture=picture, tables=(table,))
 
 
 def _exchange(view: HelperView) -> Section | None:
-    there = tuple(each for each in view.traffic if each.rows)
-    if not there:
+    if not view.traffic:
         return None
-    sent, received = (tuple(each.bytes(way) for each in there) for way in ("sent", "received"))
-    label = "Bytes to and from each initiator: " + "; ".join(
-        f"{each.helper}: {size(to)} to it, {size(back)} from it"
-        for each, to, back in zip(there, sent, received, strict=True)
-    )
-    ways = {"sent": "to", "received": "from"}
     rows = tuple(
         (
-            each.helper,
-            ways[row.direction],
-            row.type,
-            WORDS.get(row.type, "no message of a run"),
-            f"{row.messages:,}",
-            size(row.bytes),
+            *(each.helper, "to" if direction == "sent" else "from", type_, WORDS.get(type_, "no message of a run")),
+            *(f"{messages:,}", size(n_bytes)),
         )
-        for each in there
-        for row in each.rows
+        for each in view.traffic
+        for direction, type_, messages, n_bytes in each.rows()
     )
-    table = PageTable(
-        "Messages", ("with", "way", "message", "what it says", "messages", "bytes"), rows, words=(1, 2, 3)
-    )
-    picture = PagePicture(label, drawn.exchanged, (tuple(each.helper for each in there), sent, received))
+    columns = ("with", "way", "message", "what it says", "messages", "bytes")
+    table = PageTable("Messages", columns, rows, words=(1, 2, 3))
+    picture = bytes_drawn(view.traffic, "initiator")
     return Section("exchange", "What was exchanged", picture=picture, tables=(table,))
 
 
@@ -230,36 +198,26 @@ def helper_view(agent: AgentDescription) -> HelperView:
     chain = followed(path)
     names = runs_as_helper(home, agent.name)
     runs = [_run(home, name, entries_of(path, name)) for name in names]
-    messages, own, refused = _others_messages(path)
-    told = told_at(ToldBook(home / "told"))
-    return HelperView(
-        agent.name,
-        tuple(sorted(runs, key=lambda run: run.first)),
-        {run: bits for run, bits in forgotten_runs(path, names).items() if run not in own},
-        messages.exchanges(messages.names, {}, None),
-        {peer: dict(count.units) for peer, count in sorted(chain.tally.peers.items()) if count.units},
-        tuple(
-            ToldOf(*(each[name] for name in ("initiator", "people", "bits", "predictions", "epsilon"))) for each in told
-        ),
-        refused,
-        chain.number,
-    )
-
-
-def _others_messages(path: Path) -> tuple[Exchanged, set[str], int]:
-    """Return the messages of others' runs, the names of the agent's own runs, and how many messages were refused.
-
-    A ledger can be long, so it is read only once, and its entries are not kept in memory.
-    """
-    exchanged, own, refused = Exchanged(), set(), 0
-    for entry in read(path):
+    messages: dict[str, Traffic] = {}
+    own: set[str] = set()
+    refused = 0
+    for entry in read(path):  # once, and without keeping the entries: a ledger can be long
         if entry.direction == "sent" and entry.type in FIRST:
             own.add(entry.run)
         if entry.direction == "refused":
             refused += 1
         elif entry.direction in ("sent", "received") and entry.run not in own:
-            exchanged.count(entry.peer, entry.direction, entry.type, entry.bytes)
-    return exchanged, own, refused
+            traffic_with(messages, entry.peer).count(entry.direction, entry.type, entry.bytes)
+    return HelperView(
+        agent.name,
+        tuple(sorted(runs, key=lambda run: run.first)),
+        {run: bits for run, bits in forgotten_runs(path, names).items() if run not in own},
+        tuple(messages[peer] for peer in sorted(messages) if peer),
+        {peer: dict(count.units) for peer, count in sorted(chain.tally.peers.items()) if count.units},
+        tuple(told_at(ToldBook(home / "told"))),
+        refused,
+        chain.number,
+    )
 
 
 def _run(home: Path, name: str, entries: Sequence[Entry]) -> HelpedRun:
@@ -268,16 +226,11 @@ def _run(home: Path, name: str, entries: Sequence[Entry]) -> HelpedRun:
     asked = [entry for entry in entries if entry.direction == "received" and entry.type == type_of(m.Predict)]
     return HelpedRun(
         name,
-        found.initiator,
-        found.method,
-        times[0],
-        times[-1],
-        found.n_samples,
-        found.n_holdout,
+        *(found.initiator, found.method, times[0], times[-1], found.n_samples, found.n_holdout),
         tuple(_weights_of(store)),
         store.ended() is not None,
         sum(entry.amount or 0 for entry in asked),
-        tuple(found.releases),
+        found.releases,
         found.epsilon,
     )
 

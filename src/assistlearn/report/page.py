@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assistlearn.errors import SettingsError
 from assistlearn.release import __version__
@@ -50,20 +50,11 @@ class PagePicture:
         return self.draw(*self.figures)
 
 
-@dataclass(frozen=True)
-class Card:
-    title: str
-    value: str
-    note: str = ""
-    kind: str = ""
+Card: TypeAlias = tuple[str, str, str, str]
+"""A figure in large letters: its title, the figure, a note, and its kind (alone, assisted, or empty)."""
 
-
-@dataclass(frozen=True)
-class PageList:
-    """A list of a section: its sentences, one below the other."""
-
-    title: str
-    items: tuple[str, ...]
+PageList: TypeAlias = tuple[str, tuple[str, ...]]
+"""A title, and sentences that stand one below the other."""
 
 
 @dataclass(frozen=True)

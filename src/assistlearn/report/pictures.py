@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,7 +15,10 @@ from numpy.typing import ArrayLike
 
 from assistlearn.evaluation.calibration import Reliability
 from assistlearn.evaluation.result import Confusion, SharedIn, ShareRow
-from assistlearn.report.story import Matched, OpenedSoFar, RoundRow, Spent, WeightsOfRound
+
+if TYPE_CHECKING:
+    from assistlearn.events import SamplesMatched, SamplesOpened
+    from assistlearn.report.story import RoundRow, Spent
 
 # -- colours
 
@@ -197,15 +200,15 @@ def shares(rows: tuple[ShareRow, ...], of: SharedIn = "accuracy") -> str:
     return svg("shares", 0.9 + 0.32 * len(rows), draw)
 
 
-def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...], by: str = "round") -> str:
+def weights(agents: Sequence[str], rows: Mapping[int, Sequence[float | None]], by: str = "round") -> str:
     names = [short(agent) for agent in agents]
     n_columns = max(1, min(len(names), 60 // (6 + max(map(len, names)))))
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        table = np.array([[np.nan if each is None else each for each in row.weights] for row in rows])
-        draw_weights(axes, [row.round for row in rows], dict(zip(names, table.T, strict=True)))
-        by_round(axes, rows[-1].round, by)
+        table = np.array([[np.nan if each is None else each for each in row] for row in rows.values()])
+        draw_weights(axes, list(rows), dict(zip(names, table.T, strict=True)))
+        by_round(axes, max(rows), by)
         figure.legend(loc="outside upper center", ncols=n_columns)
 
     return svg("weights", 2.3 + 0.2 * -(-len(names) // n_columns), draw)
@@ -271,30 +274,30 @@ def exchanged(helpers: tuple[str, ...], sent: tuple[int, ...], received: tuple[i
     return svg("exchanged", 1.1 + 0.42 * len(helpers), draw)
 
 
-def matched(rows: tuple[Matched, ...]) -> str:
+def matched(rows: Sequence[SamplesMatched]) -> str:
     def draw(figure: Any) -> None:
         axes, places = figure.subplots(), range(len(rows))
         axes.barh(places, [row.n_asked for row in rows], 0.5, color="none", edgecolor=FAINT, linewidth=0.9)
         axes.barh(places, [row.n_held for row in rows], 0.5, color=ASSISTED)
-        name_rows(axes, [row.helper for row in rows])
+        name_rows(axes, [row.agent for row in rows])
         axes.set_xlabel("samples: held, of those asked for")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 
     return svg("matched", 0.85 + 0.32 * len(rows), draw)
 
 
-def seconds(rows: tuple[Spent, ...], initiator: str) -> str:
+def seconds(rows: Sequence[Spent], initiator: str) -> str:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        colours = [ALONE if row.agent == initiator else ASSISTED if row.agent else FAINT for row in rows]
-        axes.barh(range(len(rows)), [row.seconds for row in rows], 0.6, color=colours)
-        name_rows(axes, [f"{row.what}: {row.agent}" if row.agent else row.what for row in rows], 44)
+        colours = [ALONE if agent == initiator else ASSISTED if agent else FAINT for _, agent, _, _ in rows]
+        axes.barh(range(len(rows)), [taken for _, _, taken, _ in rows], 0.6, color=colours)
+        name_rows(axes, [f"{what}: {agent}" if agent else what for what, agent, _, _ in rows], 44)
         axes.set_xlabel("seconds")
 
     return svg("seconds", 0.8 + 0.24 * len(rows), draw)
 
 
-def opened(rows: tuple[OpenedSoFar, ...]) -> str:
+def opened(rows: Sequence[SamplesOpened]) -> str:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         draw_gain(axes, [(row.n_opened, row.gain, row.lower, row.upper) for row in rows], "gain so far", "limits")

@@ -577,10 +577,10 @@ class LiveRun:
         if self._condition == "ended":
             unread = " What its folder holds cannot be read; 'assistlearn show' says why." if self._unread else ""
             return (f"It stopped because: {view.stop_reason}." if view.stop_reason else "Training is over.") + unread
-        taken = f"{counted(view.progress.rounds, 'round')} and {counted(view.progress.turns, 'turn')} are done."
+        taken = f"{counted(view.rounds_done, 'round')} and {counted(view.turns, 'turn')} are done."
         if self._condition == "stopped":
             return f"Nobody works on it. {taken}"
-        waits = view.progress.waiting_for
+        waits = view.waiting_for
         return taken if waits is None else f"{taken} Waiting for {waits}."
 
     def _view(self, story: Story) -> View:
@@ -599,7 +599,7 @@ class LiveRun:
             return []
         view, over = self._view(self._story), self._condition == "ended"
         facts = [(each.time, fact_in_words(each.event, view.subject.metric)) for each in reversed(self._latest)]
-        told = {"progress": view.progress, "n_facts": self._log.number, "facts": facts, "over": over}
+        told = {"view": view, "n_facts": self._log.number, "facts": facts, "over": over}
         now = section_of("run_now.html", "What happened" if over else "Now", **told)
         report = sections_of(view)
         return [*report, now] if over else [now, *report]
