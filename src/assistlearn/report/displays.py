@@ -1,4 +1,4 @@
-"""Displays in scikit-learn's manner: what assistance brought, who helped, what a pilot found."""
+"""What a fitted estimator shows: displays in scikit-learn's manner, and the page of a run; and a drawn attack."""
 
 from __future__ import annotations
 
@@ -25,23 +25,8 @@ from assistlearn.evaluation.words import LOSS_WORDS
 from assistlearn.events import Event, Recorded, RoundFinished, RunFinished, SamplesSettled, TurnFinished
 from assistlearn.initiator.folder import versions
 from assistlearn.plan import SETTINGS, Plan
+from assistlearn.report import pictures as p
 from assistlearn.report.page import keep_page
-from assistlearn.report.pictures import (
-    AGENTS,
-    BLUE,
-    GREY,
-    MODELS,
-    VERMILION,
-    Stroke,
-    by_round,
-    draw_gain,
-    draw_shares,
-    draw_weights,
-    escaped,
-    every,
-    of_agent,
-    short,
-)
 from assistlearn.report.run import run_page, without_class_names
 from assistlearn.report.story import ONE_PROCESS, Story, Subject, View, chosen
 from assistlearn.storage import write_bytes
@@ -50,8 +35,6 @@ from assistlearn.types import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from assistlearn.estimators import AssistedClassifier
 
 SIZE = (12.5, 3.8)  # inches: three panels side by side, legible across a page
 WORTH_SIZE = (7.0, 4.2)
@@ -76,8 +59,6 @@ class AssistanceDisplay:
 
     Attributes
     ----------
-    accuracies, model_weights, ignorance
-        The data above.
     figure_ : matplotlib Figure
         The figure that holds the panels, once they are drawn.
     axes_ : ndarray of 3 matplotlib Axes
@@ -136,11 +117,6 @@ class AssistanceDisplay:
             ``staged_score``, a random forest for example, is drawn as a horizontal line.
         ax : Axes or sequence of three Axes, default=None
             Where to draw. One is divided in three; None makes a new figure.
-
-        Returns
-        -------
-        display : AssistanceDisplay
-            Drawn.
         """
         check_is_fitted(clf)
         models = {"assisted": clf, "single": single, "oracle": oracle}
@@ -169,11 +145,6 @@ class AssistanceDisplay:
             The labels.
         ax : Axes or sequence of three Axes, default=None
             Where to draw. One is divided in three; None makes a new figure.
-
-        Returns
-        -------
-        display : AssistanceDisplay
-            Drawn.
         """
         assisted = clone(clf).fit(X_train, y_train)
         single = clf.alone(next(iter(assisted.agents_))).fit(X_train, y_train)
@@ -181,18 +152,7 @@ class AssistanceDisplay:
         return cls.from_estimator(assisted, X_test, y_test, single=single, oracle=oracle, ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the three panels.
-
-        Parameters
-        ----------
-        ax : Axes or sequence of three Axes, default=None
-            Where to draw. One is divided in three; None makes a new figure.
-
-        Returns
-        -------
-        self : AssistanceDisplay
-            With ``figure_`` and ``axes_``.
-        """
+        """Draw the three panels on ``ax``, as :meth:`from_estimator` does."""
         self.axes_ = panels_on(ax, 3, SIZE)
         self.figure_ = self.axes_[0].figure
         draw_accuracies(self.axes_[0], self.accuracies)
@@ -205,16 +165,16 @@ def draw_accuracies(ax: Axes, accuracies: Mapping[str, Floats]) -> None:
     """Draw the accuracy of each model against the rounds; dotted where its training had ended."""
     last = max(len(curve) for curve in accuracies.values())
     for name, curve in accuracies.items():
-        stroke = MODELS.get(name, Stroke(GREY))
+        stroke = p.MODELS.get(name, p.Stroke(p.GREY))
         rounds = np.arange(1, len(curve) + 1)
         style: dict[str, Any] = {"color": stroke.colour, "lw": stroke.width}
-        marks: dict[str, Any] = {"marker": stroke.marker, "ms": 4, "markevery": every(len(curve))}
+        marks: dict[str, Any] = {"marker": stroke.marker, "ms": 4, "markevery": p.every(len(curve))}
         ax.plot(rounds, curve, ls=stroke.dash, label=f"{name}, {curve[-1]:.3f}", **marks, **style)
         if len(curve) < last:
             ax.plot([len(curve), last], [curve[-1], curve[-1]], ls=":", **style)
     _plain(ax, "Accuracy on test samples")
     ax.set_ylabel("accuracy")
-    by_round(ax, last)
+    p.by_round(ax, last)
     ax.legend(fontsize="small")
 
 
@@ -223,16 +183,16 @@ def _draw_model_weights(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
     _plain(ax, "Model weight of each agent")
     last = max((len(weights) for weights in model_weights.values()), default=0)
     if last == 0:
-        ax.text(0.5, 0.5, "no model was kept", transform=ax.transAxes, ha="center", color=GREY)
-    elif len(model_weights) > len(AGENTS):
+        ax.text(0.5, 0.5, "no model was kept", transform=ax.transAxes, ha="center", color=p.GREY)
+    elif len(model_weights) > len(p.AGENTS):
         _draw_weight_map(ax, model_weights)
     else:
-        draw_weights(ax, range(1, last + 1), model_weights)
+        p.draw_weights(ax, range(1, last + 1), model_weights)
         out = [number for weights in model_weights.values() for number in np.flatnonzero(np.isnan(weights)) + 1]
         if out:
-            ax.plot(out, np.zeros(len(out)), "x", color=GREY, ms=6, clip_on=False, label="sat out")
+            ax.plot(out, np.zeros(len(out)), "x", color=p.GREY, ms=6, clip_on=False, label="sat out")
         ax.legend(fontsize="small")
-    by_round(ax, last)
+    p.by_round(ax, last)
 
 
 def _draw_weight_map(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
@@ -241,8 +201,8 @@ def _draw_weight_map(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
         np.arange(1, table.shape[1] + 1), np.arange(len(table)), table, cmap="cividis", vmin=0.0, shading="nearest"
     )
     ax.figure.colorbar(mesh, ax=ax, label="model weight (blank: sat out)")
-    every = -(-len(table) // 20)  # at most twenty names are legible
-    ax.set_yticks(np.arange(len(table))[::every], list(model_weights)[::every], fontsize="x-small")
+    step = -(-len(table) // 20)  # at most twenty names are legible
+    ax.set_yticks(np.arange(len(table))[::step], list(model_weights)[::step], fontsize="x-small")
     ax.invert_yaxis()
 
 
@@ -257,11 +217,11 @@ def _draw_ignorance(ax: Axes, ignorance: Floats) -> None:
     from matplotlib.ticker import PercentFormatter
 
     samples, held = concentration(ignorance)
-    ax.plot([0, 1], [0, 1], ls="--", color=GREY, lw=1.4, label="an even spread")
-    ax.plot(samples, held, color=BLUE, lw=2.4, label="after the last round")
-    ax.fill_between(samples, samples, held, color=BLUE, alpha=0.12, lw=0)
+    ax.plot([0, 1], [0, 1], ls="--", color=p.GREY, lw=1.4, label="an even spread")
+    ax.plot(samples, held, color=p.BLUE, lw=2.4, label="after the last round")
+    ax.fill_between(samples, samples, held, color=p.BLUE, alpha=0.12, lw=0)
     share = float(np.interp(HARDEST, samples, held))
-    ax.plot([HARDEST], [share], "o", color=BLUE, ms=7, label=f"hardest {HARDEST:.0%} hold {share:.0%}")
+    ax.plot([HARDEST], [share], "o", color=p.BLUE, ms=7, label=f"hardest {HARDEST:.0%} hold {share:.0%}")
     _plain(ax, "Where help is still needed")
     ax.set_xlabel("training samples, hardest first")
     ax.set_ylabel("share of the ignorance")
@@ -311,8 +271,6 @@ class SharesDisplay:
 
     Attributes
     ----------
-    shares : GainShares
-        The data above.
     figure_ : matplotlib Figure
         The figure that holds the panels, once they are drawn.
     axes_ : ndarray of 2 matplotlib Axes
@@ -359,27 +317,11 @@ class SharesDisplay:
             How much each sample counts.
         ax : Axes or sequence of two Axes, default=None
             Where to draw. One is divided; None makes a new figure.
-
-        Returns
-        -------
-        display : SharesDisplay
-            Drawn.
         """
         return cls(shares=clf.shares(X, y, sample_weight)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw both panels.
-
-        Parameters
-        ----------
-        ax : Axes or sequence of two Axes, default=None
-            Where to draw. One is divided; None makes a new figure.
-
-        Returns
-        -------
-        self : SharesDisplay
-            With ``figure_`` and ``axes_``.
-        """
+        """Draw both panels on ``ax``, as :meth:`from_estimator` does."""
         found = self.shares.helpers
         self.axes_ = panels_on(ax, 2, (10.0, 1.9 + 0.4 * max(len(found), 1)))
         self.figure_ = self.axes_[0].figure
@@ -398,8 +340,8 @@ def _draw_helpers(
 ) -> None:
     _plain(ax, f"{what.capitalize()}: {whole.value:.3f} ± {HALF_INTERVAL * whole.error:.3f} in all")
     reach = [HALF_INTERVAL * share.error for share, _ in pairs]
-    draw_shares(ax, names, [share.value for share, _ in pairs], reach, "share, with its 95 % interval")
-    look: dict[str, Any] = {"color": VERMILION, "mfc": "white", "ms": 6, "ls": ""}
+    p.draw_shares(ax, names, [share.value for share, _ in pairs], reach, "share, with its 95 % interval")
+    look: dict[str, Any] = {"color": p.VERMILION, "mfc": "white", "ms": 6, "ls": ""}
     lost = [dropped.value for _, dropped in pairs]
     ax.plot(lost, range(len(names)), "D", label="lost if it alone is dropped", **look)
     ax.set_xlabel(f"share of the {what}")
@@ -417,8 +359,6 @@ class WorthDisplay:
 
     Attributes
     ----------
-    worth : Worth
-        The data above.
     ax_ : matplotlib Axes
         The axes with the drawing.
     figure_ : matplotlib Figure
@@ -461,27 +401,11 @@ class WorthDisplay:
             Where to draw; None makes a new figure.
         **asked
             Parameters of :func:`~assistlearn.assistance_gain`, such as ``at_least``, ``loss`` and ``random_state``.
-
-        Returns
-        -------
-        display : WorthDisplay
-            Drawn.
         """
         return cls(assistance_gain(clf, X, y, **asked)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the gain of all helpers together with its limits, and where each helper ended.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        self : WorthDisplay
-            With ``ax_`` and ``figure_``.
-        """
+        """Draw on ``ax`` the gain of all helpers together with its limits, and where each helper ended."""
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -491,13 +415,13 @@ class WorthDisplay:
         together = worth.together
         name = "all helpers together" if len(worth.helpers) > 1 else together.helpers[0]
         limits = f"limits: {1 - together.alpha:.1%} confidence at all times"
-        draw_gain(ax, together.path, f"{escaped(name)}, {together.estimate:+.3f}", limits)
+        p.draw_gain(ax, together.path, f"{p.escaped(name)}, {together.estimate:+.3f}", limits)
         if len(worth.helpers) > 1:
             for number, (name, gain) in enumerate(worth.helpers.items(), start=1):
                 _draw_end(ax, name, gain, worth, number)
-        ax.axhline(worth.terms.at_least, color=VERMILION, ls="--", lw=1.6, label="gain asked for")
+        ax.axhline(worth.terms.at_least, color=p.VERMILION, ls="--", lw=1.6, label="gain asked for")
         if worth.terms.at_least:
-            ax.axhline(0.0, color=GREY, lw=0.8)
+            ax.axhline(0.0, color=p.GREY, lw=0.8)
         ax.set_xlabel("opened samples")
         ax.set_ylabel(f"gain: {LOSS_WORDS[worth.terms.loss]} alone minus with help")
         _plain(ax, f"Is help worth it? {worth.answer.capitalize()}, after {worth.n_opened:,} opened samples")
@@ -507,10 +431,10 @@ class WorthDisplay:
 
 def _draw_end(ax: Axes, name: str, gain: Gain, worth: Worth, number: int) -> None:
     """Draw a helper's gain with its limits beside the path, at the right."""
-    stroke = of_agent(number - 1)
+    stroke = p.of_agent(number - 1)
     place = worth.n_opened * (1 + 0.04 * number)
     reach = [[gain.estimate - gain.lower], [gain.upper - gain.estimate]]
-    label = f"{escaped(name)} by itself, {gain.estimate:+.3f}: {gain.answer}"
+    label = f"{p.escaped(name)} by itself, {gain.estimate:+.3f}: {gain.answer}"
     ax.errorbar([place], [gain.estimate], np.clip(reach, 0, None), fmt=stroke.marker, color=stroke.colour, label=label)
 
 
@@ -521,17 +445,9 @@ MOST_COLUMNS = 40
 
 
 def draw_attack(columns: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
-    """Draw a row for each column: a hollow mark for the guess without what was released, a filled one with it.
+    """Draw a row for each column into a file: a hollow mark for the guess without what was released, a filled one with.
 
-    Parameters
-    ----------
-    columns : sequence of mapping
-        Each with ``column`` and ``inferred``, a list of mappings with ``share``, ``auc``, ``auc_error`` and
-        ``without``.
-    title : str
-        The title of the picture.
-    path : path
-        The file to write. Its ending decides the format.
+    Each has ``column`` and ``inferred``, a list of mappings with ``share``, ``auc``, ``auc_error`` and ``without``.
     """
     from matplotlib.figure import Figure
 
@@ -542,17 +458,17 @@ def draw_attack(columns: Sequence[Mapping[str, Any]], title: str, path: Path) ->
     for place, column in enumerate(shown):
         for found in column["inferred"]:
             number = shares.index(found["share"])
-            _draw_guess(ax, place + 0.22 * (number - (len(shares) - 1) / 2), found, of_agent(number))
+            _draw_guess(ax, place + 0.22 * (number - (len(shares) - 1) / 2), found, p.of_agent(number))
     for number, share in enumerate(shares):
-        stroke = of_agent(number)
+        stroke = p.of_agent(number)
         ax.plot([], [], stroke.marker, color=stroke.colour, ms=6, label=f"{share:.0%} of the values known")
-    ax.plot([], [], "o", color=GREY, mfc="white", ms=5, label="the same without what was released")
-    ax.axvline(0.5, color=GREY, lw=1.0, ls=":")
-    ax.set_yticks(range(len(shown)), [short(column["column"], 32) for column in shown])
+    ax.plot([], [], "o", color=p.GREY, mfc="white", ms=5, label="the same without what was released")
+    ax.axvline(0.5, color=p.GREY, lw=1.0, ls=":")
+    ax.set_yticks(range(len(shown)), [p.short(column["column"], 32) for column in shown])
     ax.set_ylim(-0.7, max(len(shown), 1) - 0.3)
     ax.set_xlim(0.42, 1.02)
     ax.set_xlabel("AUC of the guess (0.5: blind, 1: certain)")
-    _plain(ax, escaped(title))
+    _plain(ax, p.escaped(title))
     ax.grid(visible=False, axis="y")
     figure.legend(loc="outside lower center", ncols=2, fontsize="small", frameon=False)
     picture = io.BytesIO()
@@ -560,7 +476,7 @@ def draw_attack(columns: Sequence[Mapping[str, Any]], title: str, path: Path) ->
     write_bytes(path, picture.getvalue())
 
 
-def _draw_guess(ax: Any, height: float, found: Mapping[str, Any], stroke: Stroke) -> None:
+def _draw_guess(ax: Any, height: float, found: Mapping[str, Any], stroke: p.Stroke) -> None:
     ax.plot([found["without"], found["auc"]], [height, height], color=stroke.colour, lw=1.0, alpha=0.6)
     ax.plot(found["without"], height, "o", color=stroke.colour, mfc="white", ms=4)
     ax.errorbar(
@@ -576,19 +492,8 @@ def _best(column: Mapping[str, Any]) -> float:
 
 
 def panels_on(ax: Any, n_panels: int, size: tuple[float, float]) -> NDArray[Any]:
-    """Return axes to draw panels on, from left to right.
+    """Return axes for panels, from left to right: those that are passed, one that is divided, or those of a new figure.
 
-    Parameters
-    ----------
-    ax : Axes, sequence of Axes, or None
-        One is divided; None makes a new figure.
-    n_panels : int
-        How many panels there are.
-    size : tuple of float
-        The size of a new figure, in inches.
-
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> panels_on(Figure().subplots(), 3, (9, 3)).shape
     (3,)
@@ -647,11 +552,6 @@ def save_report(
         Whether to show classes by name, or by number.
     force : bool, default=False
         Whether to replace also a file that is not such a page.
-
-    Returns
-    -------
-    path : Path
-        Where the page is.
 
     Examples
     --------
