@@ -91,17 +91,17 @@ MARK = "assistlearn report"
 def page(frame: Frame, sections: Sequence[Section]) -> str:
     style = style_sheet()
     facts = {"style": style, "policy": policy(style), "generator": f"{MARK} {__version__}"}
-    return _environment().get_template("page.html").render(title=frame.title, body=body(frame, sections), **facts)
+    return templates().get_template("page.html").render(title=frame.title, body=body(frame, sections), **facts)
 
 
 def body(frame: Frame, sections: Sequence[Section]) -> str:
-    return _environment().get_template("body.html").render(sections=sections, **vars(frame))
+    return templates().get_template("body.html").render(sections=sections, **vars(frame))
 
 
 @cache
 def style_sheet() -> str:
     names = {name: getattr(drawn, name.upper()) for name in ("ink", "faint", "lines", "assisted", "alone")}
-    made = _environment().get_template("page.css").render(names=names, pictures=drawn.IN_PICTURES)
+    made = templates().get_template("page.css").render(names=names, pictures=drawn.IN_PICTURES)
     return re.sub(r"\s*\n\s*", "", made)
 
 
@@ -116,15 +116,12 @@ def policy(style: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def templates(*packages: str) -> Environment:
+    """Return the templates of reports, after those of other packages. Values that are put into them are escaped."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    return Environment(
-        loader=PackageLoader("assistlearn.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-    )
+    loader = ChoiceLoader([PackageLoader(name) for name in (*packages, "assistlearn.report")])
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
 
 
 # -- files

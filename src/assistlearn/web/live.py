@@ -18,7 +18,7 @@ from importlib import resources
 from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -27,47 +27,21 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from assistlearn import events as e
 from assistlearn.agent.file import load_description
 from assistlearn.errors import AssistLearnError, RunError
 from assistlearn.evaluation.words import TITLES, counted
-from assistlearn.events import (
-    AgentLeft,
-    AloneBegan,
-    Answered,
-    Asked,
-    CombinationLearned,
-    Event,
-    JobStarted,
-    LabelsTold,
-    Predicted,
-    Recorded,
-    ResultJudged,
-    RoundFinished,
-    RunFinished,
-    RunForgotten,
-    RunGoesOn,
-    SamplesDone,
-    SamplesMatched,
-    SamplesOpened,
-    SamplesSettled,
-    TroubleMet,
-    TurnFinished,
-    recorded_on,
-)
 from assistlearn.initiator.folder import RunFolder, somebody_works
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import type_of
 from assistlearn.protocol.ledger import Entry, entry_on
 from assistlearn.release import __version__
 from assistlearn.report.helper import helper_sections, helper_view
-from assistlearn.report.page import Frame, PagePicture, PageTable, Section, body, policy, style_sheet
+from assistlearn.report.page import Frame, PagePicture, PageTable, Section, body, policy, style_sheet, templates
 from assistlearn.report.run import frame_of, sections_of
 from assistlearn.report.story import State, Story, View, people_in_words, subject_of, take_folder
 from assistlearn.storage import GrowingFile
 from assistlearn.web.server import HEADERS, Gate, Policy, WebServer
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 logger = logging.getLogger("assistlearn.web")
 
@@ -98,17 +72,17 @@ class Status:
 
 
 class Watched(Protocol):
-    """A run or an agent that can be watched. Only one thread calls its methods."""
+    """A run or an agent that can be watched. Only one thread calls its methods.
+
+    ``place`` is the byte in its log, or ledger, up to which it was read; ``generation`` counts how often another log
+    has taken the place of the one that was read. Only the pictures of its sections are drawn later.
+    """
 
     @property
-    def place(self) -> int:
-        """The byte in the log, or ledger, up to which it was read."""
-        ...
+    def place(self) -> int: ...
 
     @property
-    def generation(self) -> int:
-        """How often another log has taken the place of the one that was read."""
-        ...
+    def generation(self) -> int: ...
 
     def take_news(self) -> bool:
         """Read the next piece of the log; return whether there may be more at once."""
@@ -118,15 +92,11 @@ class Watched(Protocol):
         """Return a value that changes as soon as there is something new to show."""
         ...
 
-    def status(self) -> Status:
-        """Return the line at the top of the page."""
-        ...
+    def status(self) -> Status: ...
 
     def frame(self) -> Frame: ...
 
-    def sections(self) -> Sequence[Section]:
-        """Return the sections in their order; their pictures are drawn later."""
-        ...
+    def sections(self) -> Sequence[Section]: ...
 
 
 # -- rendering, in the thread of a feed
@@ -428,7 +398,7 @@ def event(kind: str, facts: Mapping[str, Any]) -> str:
 def live_page(page: LivePage) -> str:
     facts = {"title": page.title, "status": page.status.facts(), "body": page.body}
     made = {"style": style_sheet(), "policy": live_policy(), "generator": f"assistlearn watch {__version__}"}
-    return templates().get_template("live.html").render(**facts, **made)
+    return templates("assistlearn.web").get_template("live.html").render(**facts, **made)
 
 
 @cache
@@ -438,21 +408,10 @@ def live_policy() -> str:
 
 
 def section_of(template: str, title: str, **facts: Any) -> Section:
-    return Section("now", title, html=templates().get_template(template).render(**facts))
+    return Section("now", title, html=templates("assistlearn.web").get_template(template).render(**facts))
 
 
-@cache
-def templates() -> Environment:
-    """Return the templates, with those of the report. Values that are put into them are escaped."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-    loader = ChoiceLoader([PackageLoader("assistlearn.web"), PackageLoader("assistlearn.report")])
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-
-
-# What can be watched: a run from before it exists until it is removed, and an agent at its own site.
-
-# -- a run
+# -- what can be watched: a run, from before it exists until it is removed
 
 LATEST_FACTS = 10
 
@@ -480,7 +439,7 @@ class LiveRun:
     def _begin_anew(self, condition: Condition) -> None:
         self._log = GrowingFile(self._folder.events)
         self._story: Story | None = None
-        self._latest: deque[Recorded] = deque(maxlen=LATEST_FACTS)
+        self._latest: deque[e.Recorded] = deque(maxlen=LATEST_FACTS)
         self._last: datetime | None = None
         self._all_read = False
         self._condition = condition
@@ -519,7 +478,7 @@ class LiveRun:
             self._begin_anew("waiting")
             return True
         for number, (_, line) in enumerate(lines, start=self._log.number - len(lines) + 1):
-            recorded = recorded_on(line, f"{self._log.path}, line {number}", strict=False)
+            recorded = e.recorded_on(line, f"{self._log.path}, line {number}", strict=False)
             self._story.feed(recorded)
             self._latest.append(recorded)
             self._last = recorded.time or self._last
@@ -605,15 +564,22 @@ class LiveRun:
         return [*report, now] if over else [now, *report]
 
 
-def fact_in_words(event: Event, metric: str) -> str:
+def fact_in_words(event: e.Event, metric: str) -> str:
     """Return what happened, in a few words; ``metric`` leads in this run. Texts of others may name files or values."""
-    if isinstance(event, RoundFinished):
-        return _round_in_words(event, metric)
-    made = IN_WORDS.get(type(event))
-    return f"Something that this release does not know: {type(event).__name__}." if made is None else made(event)
+    match event:
+        case e.RoundFinished():
+            return _round_in_words(event, metric)
+        case e.TurnFinished(contribution=None):
+            return f"Turn {event.turn}: {event.agent} sat out."
+        case e.RunGoesOn():
+            return people_in_words(event)
+        case e.JobStarted():
+            return f"A job was started with {', '.join(event.sites)}."
+    unknown = f"Something that this release does not know: {type(event).__name__}."
+    return IN_WORDS.get(type(event), unknown).format_map(vars(event))
 
 
-def _round_in_words(event: RoundFinished, metric: str) -> str:
+def _round_in_words(event: e.RoundFinished, metric: str) -> str:
     if metric != "accuracy" and event.metric is not None:
         return f"Round {event.round} is over: on the hold-out samples, {TITLES[metric]} is {event.metric:.3f}."
     if event.holdout_accuracy is not None:
@@ -622,37 +588,29 @@ def _round_in_words(event: RoundFinished, metric: str) -> str:
     return f"Round {event.round} is over{loss}."
 
 
-def _turn_in_words(event: TurnFinished) -> str:
-    if event.contribution is None:
-        return f"Turn {event.turn}: {event.agent} sat out."
-    return f"Turn {event.turn}: {event.agent} has made a model, with weight {event.model_weight:.3f}."
-
-
-IN_WORDS: dict[type[Event], Callable[[Any], str]] = {
-    Asked: lambda e: f"{e.agent} was sent {e.type} ({e.bytes:,} bytes).",
-    Answered: lambda e: f"{e.agent} answered {e.type} ({e.bytes:,} bytes) after {e.seconds:.1f} s.",
-    JobStarted: lambda e: f"A job was started with {', '.join(e.sites)}.",
-    TroubleMet: lambda e: "Something did not work, and is tried again.",
-    SamplesMatched: lambda e: f"{e.agent} holds {e.n_held:,} of {e.n_asked:,} samples.",
-    SamplesSettled: lambda e: f"The samples are settled: {e.n_samples:,} to train on, {e.n_holdout:,} held out.",
-    SamplesDone: lambda e: f"{e.done:,} of {e.total:,} samples are done with {e.agent}.",
-    SamplesOpened: lambda e: (
-        f"{e.n_opened:,} of {e.n_pool:,} samples are opened: gain {e.gain:.3f}, from {e.lower:.3f} to {e.upper:.3f}."
+IN_WORDS: dict[type[e.Event], str] = {
+    e.Asked: "{agent} was sent {type} ({bytes:,} bytes).",
+    e.Answered: "{agent} answered {type} ({bytes:,} bytes) after {seconds:.1f} s.",
+    e.TroubleMet: "Something did not work, and is tried again.",
+    e.SamplesMatched: "{agent} holds {n_held:,} of {n_asked:,} samples.",
+    e.SamplesSettled: "The samples are settled: {n_samples:,} to train on, {n_holdout:,} held out.",
+    e.SamplesDone: "{done:,} of {total:,} samples are done with {agent}.",
+    e.SamplesOpened: (
+        "{n_opened:,} of {n_pool:,} samples are opened: gain {gain:.3f}, from {lower:.3f} to {upper:.3f}."
     ),
-    TurnFinished: _turn_in_words,
-    AgentLeft: lambda e: f"The run goes on without {e.agent} from turn {e.turn} on.",
-    RunGoesOn: people_in_words,
-    LabelsTold: lambda e: f"Helpers are told {e.n_samples:,} labels changed at random, epsilon {e.epsilon:g}.",
-    CombinationLearned: lambda e: f"How to combine the scores of {e.n_rounds} rounds is learned: {e.kind}.",
-    AloneBegan: lambda e: "The initiator trains alone, to compare.",
-    ResultJudged: lambda e: f"The result is judged on {e.n_samples:,} hold-out samples.",
-    RunFinished: lambda e: f"Training is over: {e.reason}.",
-    Predicted: lambda e: f"{e.n_samples:,} samples were predicted.",
-    RunForgotten: lambda e: "The agents were asked to forget the run.",
+    e.TurnFinished: "Turn {turn}: {agent} has made a model, with weight {model_weight:.3f}.",
+    e.AgentLeft: "The run goes on without {agent} from turn {turn} on.",
+    e.LabelsTold: "Helpers are told {n_samples:,} labels changed at random, epsilon {epsilon:g}.",
+    e.CombinationLearned: "How to combine the scores of {n_rounds} rounds is learned: {kind}.",
+    e.AloneBegan: "The initiator trains alone, to compare.",
+    e.ResultJudged: "The result is judged on {n_samples:,} hold-out samples.",
+    e.RunFinished: "Training is over: {reason}.",
+    e.Predicted: "{n_samples:,} samples were predicted.",
+    e.RunForgotten: "The agents were asked to forget the run.",
 }
 
 
-# -- an agent
+# -- what can be watched: an agent at its own site
 
 MOST_RUNS = 50
 

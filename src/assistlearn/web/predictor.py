@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -101,11 +101,8 @@ class ServiceLog(EventLog):
             super().append(event)
 
 
-@dataclass(frozen=True)
-class _Request:
-    ids: Ids
-    rows: Rows
-    answer: Future[Prediction] = field(default_factory=Future)
+Waiting: TypeAlias = tuple[Ids, Rows, Future[Prediction]]
+"""A request: its ids, their rows in the initiator's table, and where the answer goes."""
 
 
 class Predictor:
@@ -130,7 +127,7 @@ class Predictor:
         self.joined = joined
         self.voters = asked_agents(run, result_of(run))
         self._places = {text: row for row, text in enumerate(run.holdings.ids.texts.to_list())}
-        self._waiting: deque[_Request] = deque()
+        self._waiting: deque[Waiting] = deque()
         self._change = threading.Condition()
         self._stopping = False
         self._settled = True
@@ -161,13 +158,13 @@ class Predictor:
     def submit(self, texts: Sequence[str]) -> Future[Prediction]:
         """Return a future for samples, whose ids must be normalised and all different."""
         rows = np.array([self._places.get(text, -1) for text in texts], dtype=np.int64)
-        request = _Request(Ids.normalised(texts, f"Agent {self.run.settings.initiator!r}"), rows)
+        ids, answer = Ids.normalised(texts, f"Agent {self.run.settings.initiator!r}"), Future[Prediction]()
         with self._change:
             if self._stopping or len(self._waiting) >= MOST_WAITING:
                 raise BusyError(f"{len(self._waiting):,} requests wait already. Ask again in a second.")
-            self._waiting.append(request)
+            self._waiting.append((ids, rows, answer))
             self._change.notify()
-        return request.answer
+        return answer
 
     @property
     def n_waiting(self) -> int:
@@ -201,37 +198,36 @@ class Predictor:
                 self._settle()
                 continue
             self.joined(len(batch))
-            own = [self._own_votes(each) for each in batch]
-            found = self._votes(batch)
+            own = [self._own_votes(ids, rows) for ids, rows, _ in batch]
+            found = self._votes([ids for ids, _, _ in batch])
             self._settled = False
             for place, request in enumerate(batch):
                 votes = {name: outcomes[place] for name, outcomes in found.items()}
                 self._deciding.submit(self._decide, request, votes, own[place])
         self._settle()
 
-    def _next(self) -> list[_Request] | None:
+    def _next(self) -> list[Waiting] | None:
         """Return the next requests to join; an empty list when it is time to settle the ledger; None at the end."""
         with self._change:
             self._change.wait_for(lambda: self._waiting or self._stopping, None if self._settled else IDLE)
-            batch: list[_Request] = []
+            batch: list[Waiting] = []
             n_ids = 0
-            while self._waiting and (not batch or n_ids + len(self._waiting[0].ids) <= MOST_JOINT):
+            while self._waiting and (not batch or n_ids + len(self._waiting[0][0]) <= MOST_JOINT):
                 batch.append(self._waiting.popleft())
-                n_ids += len(batch[-1].ids)
+                n_ids += len(batch[-1][0])
             return None if self._stopping and not batch else batch
 
-    def _own_votes(self, request: _Request) -> Callable[[], AgentVotes]:
+    def _own_votes(self, ids: Ids, rows: Rows) -> Callable[[], AgentVotes]:
         """Begin to make the initiator's own votes, and return a function that waits for them.
 
         An initiator with labels alone has no votes, so nothing is begun.
         """
         if self.run.settings.label_only:
-            return partial(votes_of_ours, self.run, request.ids, request.rows)
-        return self._deciding.submit(votes_of_ours, self.run, request.ids, request.rows).result
+            return partial(votes_of_ours, self.run, ids, rows)
+        return self._deciding.submit(votes_of_ours, self.run, ids, rows).result
 
-    def _votes(self, batch: Sequence[_Request]) -> dict[str, list[Outcome]]:
+    def _votes(self, asked: Sequence[Ids]) -> dict[str, list[Outcome]]:
         """Ask all helpers at the same time, and wait for each as long as its way advises."""
-        asked = [request.ids for request in batch]
         begun = time.monotonic()
         under_way: dict[str, Future[list[Outcome]]] = {}
         found: dict[str, list[Outcome]] = {}
@@ -247,11 +243,12 @@ class Predictor:
             found[name] = _outcomes(name, future, len(asked), begun + seconds - time.monotonic(), seconds)
         return found
 
-    def _decide(self, request: _Request, votes: Mapping[str, Outcome], own: Callable[[], AgentVotes]) -> None:
+    def _decide(self, request: Waiting, votes: Mapping[str, Outcome], own: Callable[[], AgentVotes]) -> None:
+        ids, rows, answer = request
         try:
-            request.answer.set_result(predict(self.run, request.ids, request.rows, looked_up(votes, own)))
+            answer.set_result(predict(self.run, ids, rows, looked_up(votes, own)))
         except BaseException as error:  # the client is told
-            request.answer.set_exception(error)
+            answer.set_exception(error)
 
     def _settle(self) -> None:
         if not self._settled:
