@@ -1,8 +1,6 @@
 """What the displays show: of a fitted model, of who helped, of a pilot; and that their curves can be told apart."""
 
 import io
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -23,10 +21,12 @@ from assistlearn.evaluation.pilots import Weighing
 from assistlearn.evaluation.shares import shares_of_sum
 from assistlearn.evaluation.words import Terms
 from assistlearn.report import pictures as palette
-from assistlearn.report.displays import concentration, draw_accuracies
+from assistlearn.report.displays import concentration, draw_accuracies, panels_on
+from tests.cli.program import modules_after
 from tests.papers_settings import PAPERS
 
 STUMP = DecisionTreeClassifier(max_depth=1)
+DATA = ("accuracies", "model_weights", "ignorance")
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +40,10 @@ def assisted(*agents, **settings):
     return AssistedClassifier(list(agents), **(PAPERS | {"n_rounds": 6, "random_state": 0} | settings))
 
 
-def draw(clf, wine, **settings):
+def draw(clf, wine):
     """Draw a model fitted to the wine data on a figure that has no window."""
     X_train, X_test, y_train, y_test = wine
-    fitted = clf.fit(X_train, y_train)
-    ax = Figure(figsize=(12, 4)).subplots(1, 3)
-    return AssistanceDisplay.from_estimator(fitted, X_test, y_test, **({"ax": ax} | settings))
+    return AssistanceDisplay.from_estimator(clf.fit(X_train, y_train), X_test, y_test, ax=Figure().subplots(1, 3))
 
 
 def curves(ax):
@@ -53,8 +51,15 @@ def curves(ax):
     return {line.get_label().split(",")[0]: line for line in ax.lines if not line.get_label().startswith("_")}
 
 
-def test_every_panel_counts_rounds_from_one(wine):
-    display = draw(assisted(), wine)
+@pytest.fixture(scope="module")
+def plain(wine):
+    """The display of a fitted model, on axes of its own, and the model."""
+    clf = assisted()
+    return draw(clf, wine), clf
+
+
+def test_every_panel_counts_rounds_from_one(plain):
+    display, _ = plain
     for ax in display.axes_[:2]:
         for line in curves(ax).values():
             assert line.get_xdata().tolist() == [1, 2, 3, 4, 5, 6]
@@ -62,23 +67,25 @@ def test_every_panel_counts_rounds_from_one(wine):
         assert ax.get_xlabel() == "round"
 
 
-def test_the_accuracy_curve_ends_at_the_score_of_the_model(wine):
+def test_the_accuracy_curve_ends_at_the_score_of_the_model(plain, wine):
     _, X_test, _, y_test = wine
-    clf = assisted()
-    display = draw(clf, wine)
+    display, clf = plain
     line = curves(display.axes_[0])["assisted"]
     assert line.get_ydata()[-1] == clf.score(X_test, y_test)
     assert line.get_label() == f"assisted, {clf.score(X_test, y_test):.3f}"
 
 
-def test_from_fit_draws_the_models_that_one_would_fit_by_hand(wine):
+def test_from_fit_draws_the_models_that_one_would_fit_by_hand(plain, wine):
     X_train, X_test, y_train, y_test = wine
     clf = assisted()
-    display = AssistanceDisplay.from_fit(clf, X_train, y_train, X_test, y_test, ax=Figure().subplots(1, 3))
-    by_hand = {"assisted": assisted(), "single": assisted().alone("a"), "oracle": assisted().pooled()}
-    for name, model in by_hand.items():
-        assert display.accuracies[name][-1] == model.fit(X_train, y_train).score(X_test, y_test)
+    display = AssistanceDisplay.from_fit(clf, X_train, y_train, X_test, y_test, ax=Figure().subplots())
+    single, oracle = (model.fit(X_train, y_train) for model in (assisted().alone("a"), assisted().pooled()))
+    for name, model in {"assisted": plain[1], "single": single, "oracle": oracle}.items():
+        assert display.accuracies[name][-1] == model.score(X_test, y_test)
     assert not hasattr(clf, "classes_"), "the estimator that was passed in must stay unfitted"
+    buffer = io.BytesIO()
+    display.figure_.savefig(buffer, format="png")  # without a warning
+    assert buffer.getvalue().startswith(b"\x89PNG")
 
 
 def test_an_agent_that_sits_out_has_no_model_weight_and_a_cross(wine):
@@ -100,11 +107,11 @@ def test_several_turns_of_an_agent_in_a_round_add_up(wine):
     assert display.model_weights["a"][0] == sum(first)
 
 
-def test_a_baseline_without_rounds_is_a_level_line_up_to_the_last_round(wine):
+def test_a_baseline_without_rounds_is_a_level_line_up_to_the_last_round(plain, wine):
     X_train, X_test, y_train, y_test = wine
     forest = RandomForestClassifier(10, random_state=0).fit(X_train, y_train)
-    display = draw(assisted(), wine, oracle=forest)
-    level = display.axes_[0].lines[-1]
+    ax = Figure().subplots(1, 3)
+    level = AssistanceDisplay.from_estimator(plain[1], X_test, y_test, oracle=forest, ax=ax).axes_[0].lines[-1]
     assert level.get_xdata()[-1] == 6
     assert set(level.get_ydata()) == {forest.score(X_test, y_test)}
 
@@ -136,32 +143,23 @@ def test_a_model_that_learned_nothing_is_drawn_and_says_so(wine):
     assert len(display.accuracies["assisted"]) == 1
 
 
-def test_a_picture_is_written_without_a_warning(wine):
-    X_train, X_test, y_train, y_test = wine
-    display = AssistanceDisplay.from_fit(assisted(), X_train, y_train, X_test, y_test, ax=Figure().subplots())
-    buffer = io.BytesIO()
-    display.figure_.savefig(buffer, format="png")
-    assert buffer.getvalue().startswith(b"\x89PNG")
-
-
-def test_one_axes_is_divided_in_three_within_its_own_place(wine):
+@pytest.mark.parametrize(("n_panels", "axes"), [(3, (2, 2)), (2, (1, 3))])
+def test_one_axes_is_divided_within_its_own_place_and_a_wrong_number_is_refused(n_panels, axes):
     left, right = Figure(figsize=(20, 4)).subplots(1, 2)
-    display = draw(assisted(), wine, ax=left)
-    assert display.axes_.shape == (3,)
-    assert all(ax.get_position().x1 <= left.get_position().x1 + 1e-9 for ax in display.axes_)
-    assert not right.lines
+    panels = panels_on(left, n_panels, (1, 1))
+    assert panels.shape == (n_panels,)
+    assert all(ax.get_position().x1 <= left.get_position().x1 + 1e-9 for ax in panels)
+    assert right.axison
+    refused = f"ax holds {np.prod(axes)} axes, but there are {n_panels} panels"
+    with pytest.raises(SettingsError, match=refused):
+        panels_on(Figure().subplots(*axes), n_panels, (1, 1))
 
 
-def test_a_wrong_number_of_axes_is_refused_with_both_numbers(wine):
-    with pytest.raises(SettingsError, match="ax holds 4 axes, but there are 3 panels"):
-        draw(assisted(), wine, ax=Figure().subplots(2, 2))
-
-
-def test_without_axes_a_new_figure_is_made(wine):
+def test_without_axes_a_new_figure_is_made(plain):
     import matplotlib.pyplot as plt
 
     before = set(plt.get_fignums())
-    display = draw(assisted(), wine, ax=None)
+    display = AssistanceDisplay(**{name: getattr(plain[0], name) for name in DATA}).plot()
     assert display.figure_.number not in before
     worth = WorthDisplay(found("lab")).plot()
     assert worth.ax_.figure is worth.figure_
@@ -176,8 +174,7 @@ def test_a_model_that_is_not_fitted_is_refused(wine):
 
 
 def test_importing_assistlearn_does_not_import_matplotlib():
-    code = "import sys, assistlearn; assistlearn.AssistanceDisplay; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert "matplotlib" not in modules_after("import assistlearn; assistlearn.AssistanceDisplay")
 
 
 # -- shares
@@ -211,12 +208,6 @@ def test_the_first_helper_is_at_the_top_and_a_name_is_no_formula(shares):
     assert low > high
     assert [label.get_text() for label in display.axes_[0].get_yticklabels()] == ["lab", r"\$5 clinic"]
     display.figure_.savefig(io.BytesIO())
-
-
-def test_one_axes_is_divided_and_three_are_refused(shares):
-    assert SharesDisplay(shares=shares).plot(ax=Figure().subplots()).axes_.shape == (2,)
-    with pytest.raises(SettingsError, match="ax holds 3 axes, but there are 2 panels"):
-        SharesDisplay(shares=shares).plot(ax=Figure().subplots(1, 3))
 
 
 # -- pilots
@@ -253,24 +244,15 @@ def test_every_helper_of_several_is_drawn_and_named_even_with_signs_of_formulas(
 ignorances = st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=50).map(np.array)
 
 
-@given(ignorances)
-def test_the_hardest_samples_hold_at_least_their_share(ignorance):
+@given(ignorances, st.integers(0, 20))
+def test_the_hardest_samples_hold_at_least_their_share_and_each_further_one_adds_less(ignorance, n_zeros):
     samples, held = concentration(ignorance)
     assert held[0] == samples[0] == 0.0
     assert held[-1] == samples[-1] == 1.0
     assert np.all(held >= samples - 1e-9)
-
-
-@given(ignorances)
-def test_each_further_sample_adds_no_more_than_the_one_before(ignorance):
-    _, held = concentration(ignorance)
     assert np.all(np.diff(held, n=2) <= 1e-9)
-
-
-@given(ignorances, st.integers(0, 20))
-def test_samples_without_ignorance_change_nothing(ignorance, n_zeros):
-    with_zeros = np.concatenate([np.zeros(n_zeros), ignorance])
-    np.testing.assert_array_equal(concentration(with_zeros), concentration(ignorance))
+    with_zeros = np.concatenate([np.zeros(n_zeros), ignorance])  # samples without any change nothing
+    np.testing.assert_array_equal(concentration(with_zeros), (samples, held))
 
 
 @given(st.integers(1, 100_000))

@@ -7,6 +7,7 @@ import re
 import pytest
 
 TELEPHONE = {"width": 375, "height": 800}
+UNFOLD = "document.querySelectorAll('details').forEach(each => each.open = true)"
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +20,14 @@ def pages(shown, tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", ["trained", "pilot", "stopped", "label-private"])
-def test_nothing_is_asked_for_beyond_the_page_and_nothing_complains(opened, pages, kind):
-    seen = opened(pages[kind])
-    assert seen.requests == [pages[kind]]
-    assert seen.complaints == []
+def test_nothing_is_asked_for_and_a_telephone_scrolls_wide_tables_but_not_the_page(opened, pages, kind):
+    seen = opened(pages[kind], viewport=TELEPHONE)
+    assert (seen.requests, seen.complaints) == ([pages[kind]], [])
+    seen.page.evaluate(UNFOLD)
+    assert not seen.wider_than_the_screen
+    if kind == "trained":
+        wide = "[...document.querySelectorAll('.wide')].some(each => each.scrollWidth > each.clientWidth)"
+        assert seen.page.evaluate(wide)
 
 
 def test_the_question_and_the_answer_are_seen_without_scrolling(opened, pages, shown):
@@ -37,7 +42,7 @@ def test_the_question_and_the_answer_are_seen_without_scrolling(opened, pages, s
 @pytest.mark.parametrize(("kind", "scheme"), [("trained", "light"), ("trained", "dark"), ("pilot", "light")])
 def test_a_checker_of_accessibility_finds_nothing_serious(opened, pages, kind, scheme):
     seen = opened(pages[kind], color_scheme=scheme, bypass_csp=True)
-    seen.page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    seen.page.evaluate(UNFOLD)
     assert seen.findings() == []
 
 
@@ -54,16 +59,6 @@ def test_pictures_and_text_change_their_colours_on_a_dark_screen_and_not_on_pape
     page.emulate_media(media="print")
     ask = "e => getComputedStyle(e.querySelector('svg text')).fill"
     assert page.locator("#rounds").evaluate(ask) == "rgb(29, 39, 51)"
-
-
-@pytest.mark.parametrize("kind", ["trained", "pilot", "stopped", "label-private"])
-def test_a_telephone_scrolls_wide_tables_and_not_the_page(opened, pages, kind):
-    seen = opened(pages[kind], viewport=TELEPHONE)
-    seen.page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-    assert not seen.wider_than_the_screen
-    if kind == "trained":
-        wide = "[...document.querySelectorAll('.wide')].some(each => each.scrollWidth > each.clientWidth)"
-        assert seen.page.evaluate(wide)
 
 
 def test_on_paper_tables_are_unfolded_and_the_page_is_a_few_sheets(opened, pages):

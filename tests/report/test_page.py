@@ -49,21 +49,6 @@ def test_what_a_page_must_not_hold_is_in_the_folder_it_is_made_of(trained):
     assert [word for word in ("quokka", "numbat", "bilby") if word not in held] == []
 
 
-def test_the_answer_of_the_page_is_that_of_show(trained, shown):
-    facts = assistlearn("show", trained.path, "--json").json
-    found, view = facts["evaluation"], shown("trained")[0]
-    assert view.answer.assisted == found["assisted"]["accuracy"]
-    assert view.answer.alone == found["alone"]["accuracy"]
-    assert view.answer.difference.low == found["differences"]["accuracy"]["low"]
-    assert [row.accuracy for row in view.rounds] == facts["holdout_accuracy"]
-    assert [row.helper for row in view.shares] == [each["helper"] for each in found["shares"]["helpers"]]
-    assert view.n_rounds == facts["result"]["n_rounds"]
-    kept = [c for c in facts["result"]["contributions"] if c["agent"] == "lab" and c["round"] == 1]
-    assert view.weights[1][1] == kept[0]["model_weight"]
-    said = texts(shown("trained")[1])
-    assert f"{100 * view.answer.assisted:.1f} % with help and {100 * view.answer.alone:.1f} % alone" in said
-
-
 def test_bytes_are_those_of_the_ledger_and_bits_those_of_show(trained, shown):
     facts = assistlearn("show", trained.path, "--json").json["result"]
     view = shown("trained")[0]
@@ -86,25 +71,19 @@ def test_class_names_are_shown_escaped_and_can_be_left_out(shown):
     assert "class 1" in without
 
 
-def test_a_label_private_page_says_that_true_labels_stayed(shown):
-    said = texts(shown("label-private")[1])
-    assert "epsilon 1 in this run" in said
-    assert "True labels and weights of samples stayed in this run." in said
-    assert "True labels" not in texts(shown("trained")[1])
+SAID = {
+    "label-private": ["epsilon 1 in this run", "True labels and weights of samples stayed in this run."],
+    "without hold-out": ["no samples were held out. So nothing that "],
+    "stopped": ["stopped before it had a result, after 4 turns"],
+    "left": ["The run went on without lab from turn 3 on."],
+}
 
 
-def test_a_page_without_hold_out_samples_says_that_nobody_knows(shown):
-    said = texts(shown("without hold-out")[1])
-    assert "no samples were held out. So nothing that " in said
-    assert "Who helped" not in said
-
-
-def test_a_page_of_a_run_that_was_broken_off_says_so(shown):
-    assert "stopped before it had a result, after 4 turns" in texts(shown("stopped")[1])
-
-
-def test_a_page_names_who_left_but_not_in_whose_words(shown):
-    assert "The run went on without lab from turn 3 on." in texts(shown("left")[1])
+@pytest.mark.parametrize("kind", SAID)
+def test_what_is_true_of_one_kind_of_run_is_said_on_its_page_alone(shown, kind):
+    said, other = texts(shown(kind)[1]), texts(shown("trained")[1])
+    assert [words for words in SAID[kind] if words not in said or words in other] == []
+    assert ("Who helped" in said) == (kind not in ("without hold-out", "stopped"))
 
 
 def test_a_pilot_answers_its_question_with_its_limits(pilot, shown):

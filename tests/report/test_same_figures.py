@@ -171,6 +171,10 @@ def test_models_and_weights_are_those_of_the_result(shown, name):
     by_page = {row[0]: tuple(row[-3:]) for row in on_page(run.page, "What each agent contributed")}
     assert by_show == expected
     assert {agent: row for agent, row in by_page.items() if agent in taking} == expected
+    for number, row in run.page_json["weights"].items():
+        for agent, weight in zip(columns(KINDS[name]), row, strict=True):
+            made = [c for c in run.result["contributions"] if (c["agent"], c["round"]) == (agent[0], int(number))]
+            assert not made or weight == pytest.approx(sum(c["model_weight"] for c in made))
     for rows in (run.show_json["agents"], run.page_json["agents"]):
         counted = {row["agent"]: (str(row["models"]), f"{row['weight']:.3f}") for row in rows if row["agent"] in taking}
         assert counted == {agent: row[:2] for agent, row in expected.items()}
@@ -239,6 +243,7 @@ def test_shares_are_the_same_and_add_up_to_the_result(shown, name):
     run = shown(name)
     shares = run.evaluation["shares"]
     assert run.page_json["together"]["accuracy"] == shares["accuracy"]["value"]
+    assert [row["helper"] for row in run.page_json["shares"]] == [row["helper"] for row in shares["helpers"]]
     own = run.show_json["accuracy_of_own_votes"]
     assert own == run.page_json["accuracy_of_own_votes"]
     assert own + shares["accuracy"]["value"] == pytest.approx(run.evaluation["assisted"]["accuracy"], abs=1e-12)
@@ -290,7 +295,12 @@ def test_a_notebook_and_the_page_of_an_estimator_say_what_its_report_says(name, 
         own = [made for made in clf.contributions_ if made.agent == row["agent"]]
         assert row["models"] == len(own)
         assert row["weight"] == pytest.approx(sum(made.model_weight for made in own))
-    last = facts["rounds"][clf.n_rounds_ - 1]
+    rounds = facts["rounds"]
+    assert [row["accuracy"] for row in rounds[: clf.n_rounds_ - 1]] == clf.holdout_scores_[: clf.n_rounds_ - 1]
+    assert view.reliability == report.reliability
+    assert (view.n_rounds, view.n_training, view.n_holdout) == (clf.n_rounds_, 160 - report.n_samples, report.n_samples)
+    assert sum(each.n_samples for each in view.reliability) == report.n_samples
+    last = rounds[clf.n_rounds_ - 1]
     assert (last["accuracy"], last["metric"]) == (report.assisted["accuracy"], report.assisted[metric])
     block = clf._repr_html_()
     block = plain(block[: block.index("<style")])

@@ -75,16 +75,11 @@ def test_a_run_that_has_just_begun_has_a_story_without_an_answer():
     assert (view.answer, view.rounds, view.turns, view.seconds) == (None, (), 0, ())
 
 
-@pytest.mark.parametrize(("n_turns", "words"), [(1, "Done so far: 1 turn."), (2, "Done so far: 2 turns.")])
-def test_a_run_without_an_answer_says_how_many_turns_are_done(n_turns, words):
+def test_a_run_without_an_answer_says_how_many_turns_and_rounds_are_done():
     story = Story(SUBJECT)
-    for number in range(1, n_turns + 1):
+    for number, words in ((1, "Done so far: 1 turn."), (2, "Done so far: 2 turns.")):
         story.feed(Recorded(START, turn(number, "bank")))
-    assert words in " ".join(answer(story.view("going on")).words)
-
-
-def test_a_run_says_how_many_rounds_are_done():
-    story = Story(SUBJECT)
+        assert words in " ".join(answer(story.view("going on")).words)
     story.feed(Recorded(START, RoundFinished(1, 0.8)))
     assert "Done so far: 1 round of 5 at the most." in rounds(story.view("going on")).words[0]
 

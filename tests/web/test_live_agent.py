@@ -56,6 +56,7 @@ def test_it_is_at_work_while_a_request_is_not_answered_and_waits_afterwards(lab)
         ledger.record("sent", "clinic", "heart", "turn-taken", b"y" * 50, free(400))
         told = events.until(lambda told: "for the next request" in told.facts.get("body", ""))
         assert told.facts["name"] == "waiting"
+        assert re.search(r">\d+\.\d\d s</td><td class=\"n\">50</td>", told.facts["body"])  # after how long, how much
 
 
 def entry(number, direction, peer, run, type_, turn=None):
@@ -70,7 +71,8 @@ def test_two_who_ask_at_once_are_told_apart():
     assert [run.asker for run in story.at_work] == ["bank", "clinic"]
     story.feed(entry(3, "sent", "clinic", "a", "turn-taken"))
     assert [run.asker for run in story.at_work] == ["bank"]
-    assert [(turn.asker, turn.seconds) for turn in story.turns] == [("clinic", 2.0), ("bank", None)]
+    turns = [[(each.peer, each.type) for each in turn] for turn in story.turns]
+    assert turns == [[("clinic", "take-turn"), ("clinic", "turn-taken")], [("bank", "take-turn")]]
 
 
 def test_what_is_turned_away_or_asked_of_others_is_no_work_of_the_agent():

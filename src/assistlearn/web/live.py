@@ -705,20 +705,6 @@ class LiveAgent:
         return [now, _askers(self._story), _turns(self._story), *self._report]
 
 
-@dataclass(frozen=True)
-class TurnAsked:
-    asker: str
-    run: str
-    turn: int | None
-    asked: datetime
-    answered: datetime | None = None
-    bytes: int = 0
-
-    @property
-    def seconds(self) -> float | None:
-        return None if self.answered is None else (self.answered - self.asked).total_seconds()
-
-
 @dataclass(slots=True)
 class RunAsked:
     asker: str
@@ -739,12 +725,13 @@ class AgentStory:
     """Takes the entries of an agent's ledger one by one, and keeps what the live page shows about them.
 
     An entry costs as much at the end of a ledger as at its beginning. Memory grows only with the number of runs (by
-    asker and name, the latest last): one that is no longer listed keeps its figures, for it may speak again. ``asks``
-    counts requests sent as an initiator, ``turned_away`` messages refused unread.
+    asker and name, the latest last): one that is no longer listed keeps its figures, for it may speak again. ``turns``
+    are the last requests for one, each with its answer, if there is one. ``asks`` counts requests sent as an initiator,
+    ``turned_away`` messages refused unread.
     """
 
     runs: dict[tuple[str, str], RunAsked] = field(default_factory=dict)
-    turns: deque[TurnAsked] = field(default_factory=lambda: deque(maxlen=LATEST_TURNS))
+    turns: deque[list[Entry]] = field(default_factory=lambda: deque(maxlen=LATEST_TURNS))
     last: datetime | None = None
     answered: datetime | None = None
     asks: int = 0
@@ -780,7 +767,7 @@ class AgentStory:
         run.state = "training" if entry.type == type_of(m.Open) else run.state
         if entry.type in (type_of(m.TakeTurn), type_of(m.TakeAgain)):
             run.turns += entry.amount or 0
-            self.turns.append(TurnAsked(entry.peer, entry.run, entry.turn, time))
+            self.turns.append([entry])
         elif entry.type == type_of(m.Predict):
             run.votes += entry.amount or 0
 
@@ -793,9 +780,9 @@ class AgentStory:
         run.sent += entry.bytes
         run.state = ENDINGS.get(entry.type, run.state)
         run.refused += entry.type == type_of(m.Problem)
-        for place, turn in enumerate(self.turns):
-            if turn.answered is None and (turn.asker, turn.run) == (entry.peer, entry.run):
-                self.turns[place] = replace(turn, answered=time, bytes=entry.bytes)
+        for turn in self.turns:
+            if len(turn) == 1 and (turn[0].peer, turn[0].run) == (entry.peer, entry.run):
+                turn.append(entry)
 
     def _run(self, entry: Entry, time: datetime) -> RunAsked:
         key = entry.peer, entry.run
@@ -826,16 +813,20 @@ def _askers(story: AgentStory) -> Section:
 
 def _turns(story: AgentStory) -> Section:
     columns = ("asked (UTC)", "by", "run", "turn", "answered after", "bytes out")
-    rows = tuple(
-        (
-            *(f"{turn.asked:{TIME}}", turn.asker, turn.run, "-" if turn.turn is None else str(turn.turn)),
-            *(("at work", "-") if turn.seconds is None else (f"{turn.seconds:.2f} s", f"{turn.bytes:,}")),
+    rows = []
+    for asked, *answer in reversed(story.turns):
+        begun = datetime.fromisoformat(asked.time)
+        outcome = ("at work", "-")
+        for each in answer:
+            seconds = (datetime.fromisoformat(each.time) - begun).total_seconds()
+            outcome = (f"{seconds:.2f} s", f"{each.bytes:,}")
+        rows.append(
+            (f"{begun:{TIME}}", asked.peer, asked.run, "-" if asked.turn is None else str(asked.turn), *outcome)
         )
-        for turn in reversed(story.turns)
-    )
     if not rows:
         return Section("turns", "Its turns", ("No turn was asked for yet.",))
-    return Section("turns", "Its turns", tables=(PageTable("The last turns, the latest first", columns, rows, (1, 2)),))
+    table = PageTable("The last turns, the latest first", columns, tuple(rows), words=(1, 2))
+    return Section("turns", "Its turns", tables=(table,))
 
 
 TIME = "%Y-%m-%d %H:%M:%S"
