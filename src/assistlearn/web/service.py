@@ -528,7 +528,7 @@ def _route(path: str) -> str:
 
 Described: TypeAlias = dict[str, Any]
 
-REFUSALS = {
+ANSWERS = {
     "400": "The request is not valid; the error says where.",
     "401": "The token is missing or wrong.",
     "403": "A web page asks, and no token is needed.",
@@ -587,7 +587,7 @@ def openapi_of(model: str, limits: ServingLimits) -> Described:
 def _operation(name: str, summary: str, answer: str | Described, refusals: str = "") -> Described:
     content = _in_json(answer) if isinstance(answer, str) else answer
     refused = {
-        status: {"description": REFUSALS[status], "content": _in_json("Error")}
+        status: {"description": ANSWERS[status], "content": _in_json("Error")}
         for status in ("401", "403", "421", *refusals.split())
     }
     responses = {"200": {"description": "The answer.", "content": content}} | refused
