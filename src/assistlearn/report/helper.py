@@ -123,8 +123,8 @@ def _left(view: HelperView) -> Section:
         gone = tuple(f"Run {name}: {bits:,} bits, about all samples together." for name, bits in view.forgotten.items())
         lists.append(("Runs that are forgotten here, as the ledger has them", gone))
     told = tuple(
-        f"{each['initiator']} was told about {each['people']:,} people; about one person at most {each['bits']:,g} bits, "
-        f"{counted(each['predictions'], 'prediction')}"
+        f"{each['initiator']} was told about {each['people']:,} people; about one person at most {each['bits']:,g} "
+        f"bits, {counted(each['predictions'], 'prediction')}"
         + (f" and epsilon {each['epsilon']:.1f}." if each["epsilon"] else ".")
         for each in view.told
     )
