@@ -1,4 +1,4 @@
-"""Run an application on a port until Ctrl-C or SIGTERM, with limits for clients that are slow or too many."""
+"""What every application stands behind: a gate with a policy, tokens, and a server with limits for its clients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from assistlearn.errors import SettingsError
 
-# Who may ask: one gate before every server, with a policy; and the tokens that the policy names.
+# -- who may ask
 
 LOOPBACK = "127.0.0.1"
 LOOPBACK_NAMES = frozenset({LOOPBACK, "localhost", "[::1]"})
@@ -189,6 +189,8 @@ def _checked(file: Path) -> str:
         )
     return token
 
+
+# -- the server: it answers until Ctrl-C or SIGTERM
 
 AT_ONCE = 8
 """Connections that are taken at once, before any of them is looked at: so many files are open beside those counted."""
