@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 unexport PYTHONDONTWRITEBYTECODE  # every agent of a test is a process; each would compile the package again
 
-.PHONY: help setup test lint format types layers unit failures attacks coverage docs linkcheck demo paper dist bench clean
+.PHONY: help setup test lint format types layers unit fast failures attacks coverage docs linkcheck demo paper dist bench clean
 .PHONY: network-results network-reach network-attacks network-site network-failures
 
 help: ## List the targets
@@ -26,9 +26,8 @@ $(STAMP): pyproject.toml constraints.txt
 
 setup: $(STAMP) ## Create .venv with the package and its development tools
 
-test: $(STAMP) ## Everything CI runs; networks wait much, so that they run beside what computes
-	$(MAKE) --jobs 4 --output-sync $(NETWORKS) docs lint types layers
-	$(TESTS)
+test: $(STAMP) ## Everything CI runs, side by side: networks wait much while others compute
+	$(MAKE) --jobs 4 --output-sync fast docs $(NETWORKS) types lint layers
 
 # Programs write the pages of evidence and the figures of the paper, or tables in them
 PAGES = $(shell git ls-files '*.md' ':!docs/evidence' ':!src' ':!bench' ':!paper' ':!tests')  # programs write into the others
@@ -50,12 +49,13 @@ types: $(STAMP) ## Static types
 layers: $(STAMP) ## Which package may import which
 	$(BIN)/lint-imports
 
-unit: $(STAMP) ## Tests and doctests; then those with a real network, three networks at a time: they wait much
-	$(TESTS)
+unit: fast ## Tests and doctests; then those with a real network, three networks at a time
 	$(MAKE) --jobs 3 --output-sync $(NETWORKS)
 
-TESTS = $(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "not network and not slow"
-NETWORKS := network-reach network-results network-site network-failures network-attacks
+fast: $(STAMP) ## Tests and doctests without a network
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "not network and not slow"
+
+NETWORKS := network-reach network-results network-attacks network-failures network-site
 NETWORK := $(BIN)/pytest -q -m "network and not slow"
 
 network-reach: $(STAMP)

@@ -17,7 +17,7 @@ from tests.cli.program import assistlearn
 
 NETWORK = 'name = "credit"\nrelay = "localhost"\norganisations = ["clinic", "lab"]\ninitiator = "clinic"\n'
 PASSPHRASE = "correct horse battery"
-PATIENCE = 60.0
+PATIENCE = 240.0
 
 
 def typed(folder: Path, arguments: list[str], *lines: str) -> tuple[int, str]:

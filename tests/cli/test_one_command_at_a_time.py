@@ -39,7 +39,7 @@ def test_a_second_command_in_a_run_s_folder_names_the_first_and_changes_nothing(
         subprocess.Popen([*PROGRAM, "predict", str(run), "--out", str(run.parent / f"{name}.csv"), "--json"])
         for name in ("one", "two")
     ]
-    assert [process.wait(60) for process in together] == [0, 0]  # those who predict share the folder
+    assert [process.wait(240) for process in together] == [0, 0]  # those who predict share the folder
     assert (run.parent / "one.csv").read_bytes() == (run.parent / "two.csv").read_bytes()
     assert assistlearn("forget", "--yes", run).code == 0
     assert not run.exists()
@@ -52,7 +52,7 @@ def test_of_two_commands_that_start_a_run_in_one_folder_one_is_refused(agents):
         subprocess.Popen([*words, "--run", name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for name in ("one", "two")
     ]
-    said = [process.communicate(timeout=120) for process in both]
+    said = [process.communicate(timeout=240) for process in both]
     assert sorted(process.returncode for process in both) == [0, 2], said
     (refused,) = [out for (out, _), process in zip(said, both, strict=True) if process.returncode == 2]
     assert "holds a run already" in refused or "is in use by another" in refused  # whose name may come later

@@ -26,7 +26,7 @@ def test_a_reader_who_has_seen_enough_is_no_error():
             stdout=pipe,
             stderr=subprocess.PIPE,
             check=False,
-            timeout=60,
+            timeout=240,
         )
     assert ended.returncode == 0
     assert ended.stderr == b""

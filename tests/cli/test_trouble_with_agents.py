@@ -112,7 +112,7 @@ def interrupt_training(agents: list[Path], run: Path) -> None:
     ) as process:
         wait_until(lambda: len(list((run / "turns").glob("*.msg"))) >= 3 or process.poll() is not None)
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=240)
     assert process.returncode == 130
     assert out.count("\n") == 1
     assert '"error": "InterruptedRunError"' in out

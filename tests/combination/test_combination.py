@@ -316,7 +316,7 @@ def ratings_as_told(seed, n=6_000):
     return folds, whole, codes
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_trees_do_not_split_cells_between_what_copies_and_whole_models_say_of_them(seed):
     folds, whole, codes = ratings_as_told(seed)
     known, new = slice(4_000), slice(4_000, None)
