@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from bench.accuracy.problems import PROBLEMS, Cut, Problem, Shape, described
+from bench.accuracy.problems import PROBLEMS, Cut, Problem, Shape
 from bench.accuracy.problems.worlds import Drawn
 
-BY_NAME = {problem.name: problem for problem in PROBLEMS}
 FROM_FILES = ("red wine", "qsar", "letter", "vehicle", "default credit", "fashion", "long stay")
 """Tables in the data folder. All others come with scikit-learn, or are made."""
 MADE = [problem for problem in PROBLEMS if isinstance(problem.cut, Drawn)]
@@ -58,24 +57,6 @@ def test_a_replication_has_the_stated_shape_and_depends_on_its_seed_alone(proble
     assert again.columns == cut.columns
     assert not np.array_equal(other.X_train, cut.X_train)
     assert not np.array_equal(other.X_test, cut.X_test)
-
-
-@pytest.mark.parametrize("problem", [each for each in PROBLEMS if " x " in each.name], ids=named)
-@pytest.mark.usefixtures("data")
-def test_a_table_in_other_hands_has_the_same_rows_and_played_a_part_in_the_same_choices(problem):
-    whole = BY_NAME[table(problem)]
-    assert same(problem.cut(SEED), whole.cut(SEED))
-    assert problem.choices == whole.choices
-    assert problem.kept_apart is whole.kept_apart
-
-
-def test_no_table_is_both_kept_apart_and_looked_at():
-    apart = [problem for problem in PROBLEMS if problem.kept_apart]
-    assert len(apart) >= 8
-    assert len(BY_NAME) == len(PROBLEMS)
-    looked_at = apart[0]
-    with pytest.raises(ValueError, match="'iris' is said to be kept apart, but its table was looked at for the loss"):
-        Problem("iris", looked_at.cut, ("svm",), shape=looked_at.shape, kept_apart=True, choices=("the loss",))
 
 
 @pytest.mark.parametrize("problem", [*MADE, *BLOBS], ids=named)
@@ -128,20 +109,3 @@ def test_the_columns_of_a_blob_have_nothing_in_common_but_the_class(problem):
     shared = np.corrcoef(cut.X_test - centres[cut.y_test], rowvar=False) - np.eye(cut.X_test.shape[1])
     assert np.abs(shared).max() < CHANCE / np.sqrt(len(cut.X_test))
     assert np.abs(np.corrcoef(cut.X_test, rowvar=False) - np.eye(cut.X_test.shape[1])).max() > 0.2
-
-
-def test_agents_are_said_not_to_interact_only_where_the_way_the_data_are_made_shows_it():
-    assert {problem.name for problem in PROBLEMS if problem.interacts is False} <= {
-        *map(named, MADE),
-        *map(named, BLOBS),
-    }
-
-
-def test_the_list_shows_every_problem_with_what_it_played_a_part_in():
-    head, line, *rows = described().splitlines()
-    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [problem.name for problem in PROBLEMS]
-    assert {row.count("|") for row in (head, line, *rows)} == {8}
-    assert "| wine | 124 + 54 | 3 | 8 | 5 x 2 + 3 x 1 | bits (0 to 4) | not known |" in rows
-    assert "| additive | 1,500 + 2,000 | 5 | 3 | 3 x 4 | nothing, kept apart | no |" in rows
-    assert "| xor | 1,000 + 2,000 | 2 | 2 | 2 x 3 | nothing, kept apart | yes |" in rows
-    assert "| fashion | 2,000 + 2,000 | 10 | 2 | 2 x 392 | no choice on record, but seen | not known |" in rows

@@ -6,13 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.datasets import load_iris, make_blobs
-from sklearn.linear_model import LinearRegression
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.datasets import load_iris
 
-from bench.accuracy import gal, gal_published
+from bench.accuracy import gal
 from bench.accuracy.gal import GAL, regressors_of
-from bench.accuracy.ways import LEARNERS
 
 
 class Heard(RegressorMixin, BaseEstimator):
@@ -40,12 +37,6 @@ def test_the_first_residuals_are_the_truth_less_the_shares_of_the_classes():
         model.rounds_[0][0][0].told_,
         [[-0.25, 0.5, -0.25], [0.75, -0.5, -0.25], [-0.25, 0.5, -0.25], [-0.25, -0.5, 0.75]],
     )
-
-
-def test_agents_who_say_nothing_leave_the_most_frequent_class():
-    model = GAL([("one", Heard(), [0])], n_rounds=2).fit(np.zeros((4, 1)), np.array(["b", "a", "b", "c"]))
-    assert model.predict(np.zeros((2, 1))).tolist() == ["b", "b"]
-    assert model.losses_ == pytest.approx([1.5 * np.log(2)] * 3)
 
 
 def test_residuals_are_the_falling_gradient_of_the_cross_entropy():
@@ -116,27 +107,6 @@ def test_weights_are_those_of_a_plain_minimisation():
     np.testing.assert_allclose(gal.assistance_weights(fitted, told), best / best.sum(), atol=0.02)
 
 
-def test_weight_goes_to_the_agent_that_knows():
-    rng = np.random.RandomState(0)
-    X = rng.randn(300, 2)
-    tree = DecisionTreeRegressor(max_depth=1)
-    model = GAL([("idle", tree, [0]), ("knows", tree, [1])], n_rounds=1).fit(X, X[:, 1] > 0)
-    assert model.rounds_[0][1][1] > 0.9
-
-
-def test_one_agent_with_a_linear_model_tells_two_blobs_apart():
-    X, y = make_blobs(200, centers=[[-3, 0], [3, 0]], random_state=0)
-    model = GAL([("one", LinearRegression(), [0, 1])]).fit(X[:100], y[:100])
-    assert model.score(X[100:], y[100:]) == 1.0
-
-
-def test_the_accuracy_is_told_after_each_of_ten_rounds_and_the_last_is_that_of_the_predictions():
-    model, X, y = iris("tree-3")
-    stages = model.staged_score(X, y)
-    assert len(stages) == 10
-    assert stages[-1] == (model.predict(X) == y).mean() > stages[0]
-
-
 def test_an_agent_sees_its_own_columns_only():
     model, X, _ = iris("logistic", n_rounds=2)
     spoilt = X.copy()
@@ -153,14 +123,6 @@ def test_the_same_seed_gives_the_same_forests():
     assert len(set(forests)) == 2
 
 
-def test_every_learner_of_the_benchmark_has_a_regressor_or_is_named_as_without():
-    for learner in (*LEARNERS, "svm"):
-        kinds = regressors_of(learner)
-        assert (kinds is None) == (learner in gal.WITHOUT)
-    with pytest.raises(KeyError, match="bayse"):
-        regressors_of("bayse")
-
-
 def test_bytes_are_those_counted_by_hand():
     # Two helpers; 5 samples x 3 classes x 4 bytes = 60, and 100 of header, each way: 640 a round.
     model = GAL([], n_rounds=3)
@@ -168,27 +130,3 @@ def test_bytes_are_those_counted_by_hand():
     assert model.bytes_by_round(n=5, K=3, M=1) == [0, 0, 0]
     # A prediction: a question of 100 bytes, and 3 rounds x 60 bytes with a header, from each of two.
     assert model.bytes_of(n_samples=5, K=3, M=3) == 2 * (100 + 100 + 180)
-
-
-def test_all_columns_are_dealt_and_the_last_agent_gets_the_rest():
-    hands = gal_published.dealt(41, seed=0)
-    assert [len(hand) for hand in hands] == [5] * 7 + [6]
-    assert sorted(column for hand in hands for column in hand) == list(range(41))
-
-
-def test_the_check_counts_the_difference_in_both_errors():
-    row = gal_published.Row("made", "tree", published=0.90)
-    accuracies = np.array([[[0.5, 0.78]], [[0.5, 0.82]]])  # mean .80, spread .0283, standard error .02
-    line = gal_published.told(row, accuracies)
-    assert "0.800 ± 0.020" in line
-    assert "+5.0 MISS" in line
-    assert f"{0.1 / np.hypot(0.02 * np.sqrt(2), 0.02):+.1f} MISS" in line
-    near = gal_published.told(gal_published.Row("made", "tree", published=0.83), accuracies)
-    assert "+1.5 met" in near
-    assert "MISS" not in near
-
-
-def test_the_check_measures_ten_rounds_of_every_split_and_draw():
-    found = gal_published.measured(gal_published.ROWS[0], n_splits=1, n_draws=2)
-    assert found.shape == (1, 2, 10)
-    assert found[..., -1].min() > 0.85
