@@ -13,34 +13,11 @@ from assistlearn.combination.linear import evidence, fit_linear, folds_of, whole
 from assistlearn.combination.trees import TreeCombination
 from assistlearn.core import votes
 from assistlearn.errors import SettingsError
-from tests.combination.made import centred, log_loss, scores_and_codes, total
-
-
-def problem_for_trees(n=500, seed=0, missing=False):
-    """The helper is right where the initiator's column is positive, and wrong elsewhere: no sum can say that."""
-    rng = np.random.default_rng(seed)
-    codes, own = rng.integers(3, size=n), rng.normal(size=(n, 1))
-    right = np.where(own > 0, 2.0, -2.0) * np.eye(3)[codes]
-    scores = {"a": centred(rng.normal(size=(n, 3))), "b": centred(right + 0.3 * rng.normal(size=(n, 3)))}
-    if missing:
-        own = np.concatenate([own, np.where(rng.random((n, 1)) < 0.5, np.nan, 1.0)], axis=1)
-    return scores, codes, own
-
-
-@pytest.fixture(scope="module")
-def boosted():
-    scores, codes, own = problem_for_trees(missing=True)
-    return combination.fit("learned", scores, codes, initiator="a", own=own)
-
-
-@pytest.fixture(scope="module")
-def linear():
-    scores, codes = scores_and_codes(300, 3, know=(1.0, -1.0, 0.5))
-    return combination.fit("learned", scores, codes, initiator="a")
+from tests.combination.conftest import centred, log_loss, problem_for_trees, scores_and_codes, total
 
 
 def test_trees_are_taken_where_no_sum_can_say_it_and_columns_may_have_holes(boosted):
-    scores, codes, own = problem_for_trees(seed=1, missing=True)
+    scores, codes, own = problem_for_trees(seed=1)
     decided = total(boosted.decide(scores, own))
     assert boosted.kind == "boosted"
     assert np.mean(votes.winners(decided) == codes) > 0.8
@@ -48,7 +25,7 @@ def test_trees_are_taken_where_no_sum_can_say_it_and_columns_may_have_holes(boos
 
 
 def test_the_decision_of_trees_stands_for_their_own_probabilities(boosted):
-    scores, _, own = problem_for_trees(50, seed=1, missing=True)
+    scores, _, own = problem_for_trees(50, seed=1)
     said = boosted.model.trees.predict_proba(np.concatenate([*scores.values(), own], axis=1))
     assert np.abs(boosted.probabilities(total(boosted.decide(scores, own))) - said).max() < 1e-7
 
@@ -80,7 +57,7 @@ def test_shares_sum_to_the_decision_and_rows_to_zero_whoever_is_missing(linear, 
 @settings(max_examples=10)
 @given(seed=st.integers(0, 1000), share=st.floats(0, 1))
 def test_shares_of_trees_have_rows_that_sum_to_zero_and_none_for_who_abstains(boosted, seed, share):
-    scores, _, own = problem_for_trees(20, seed, missing=True)
+    scores, _, own = problem_for_trees(20, seed)
     scores["b"][np.random.default_rng(seed).random(20) < share] = 0.0
     shares = boosted.decide(scores, own)
     assert max(np.abs(each.sum(axis=1)).max() for each in shares.values()) < 1e-9
@@ -90,7 +67,7 @@ def test_shares_of_trees_have_rows_that_sum_to_zero_and_none_for_who_abstains(bo
 @pytest.mark.parametrize("kind", ["linear", "boosted"])
 def test_an_agent_that_is_missing_is_one_that_abstains_everywhere(kind, request):
     fitted = request.getfixturevalue(kind)
-    scores, _, own = problem_for_trees(30, missing=True)
+    scores, _, own = problem_for_trees(30)
     scores = {agent: scores.get(agent, np.zeros((30, 3))) for agent in fitted.agents}
     silent = fitted.decide(scores | {"b": np.zeros((30, 3))}, own)
     missing = fitted.decide({agent: said for agent, said in scores.items() if agent != "b"}, own)
@@ -108,7 +85,7 @@ def test_where_a_helper_is_missing_the_others_decide_as_if_they_had_been_fitted_
 
 
 def test_where_a_helper_is_missing_trees_that_know_absences_decide(boosted):
-    scores, codes, own = problem_for_trees(missing=True)
+    scores, codes, own = problem_for_trees()
     silent = scores | {"b": np.zeros_like(scores["b"])}
     assert boosted.model_for(("a",)) is boosted.trees_otherwise
     neutral = total(boosted.model.shares(silent, own))
@@ -201,26 +178,21 @@ def test_what_is_claimed_is_true_of_new_samples_also_where_every_sample_counts(m
     assert abs(np.mean(apart)) < 0.5 < 0.7 < np.mean(chosen)
 
 
-def test_many_classes_are_not_boosted_and_it_is_said_why():
-    scores, codes = scores_and_codes(150, 31, ("a", "b"))
-    fitted = combination.fit("learned", scores, codes, initiator="a")
+@pytest.mark.parametrize(
+    ("n", "n_classes", "n_own", "words"),
+    [
+        (150, 31, 0, "with 31 classes every iteration would need as many trees; boosting is only tried with up to 30"),
+        (100, 3, 1_000, "1,006 scores and columns, and 3 classes"),
+        (30, 2, 0, "there are 30 samples"),
+    ],
+)
+def test_where_trees_would_take_too_long_or_find_nothing_they_are_not_tried_and_it_is_said_why(
+    n, n_classes, n_own, words
+):
+    scores, codes = scores_and_codes(n, n_classes, ("a", "b"))
+    fitted = combination.fit("learned", scores, codes, initiator="a", own=np.zeros((n, n_own)))
     assert "boosted" not in fitted.losses
-    assert (
-        fitted.skipped
-        == "with 31 classes every iteration would need as many trees; boosting is only tried with up to 30"
-    )
-
-
-def test_many_columns_of_ones_own_are_not_boosted_and_it_is_said_why():
-    scores, codes = scores_and_codes(100, 3, ("a", "b"))
-    fitted = combination.fit("learned", scores, codes, initiator="a", own=np.zeros((100, 1_000)))
-    assert "boosted" not in fitted.losses
-    assert "1,006 scores and columns, and 3 classes" in fitted.skipped
-
-
-def test_few_samples_are_not_boosted_and_it_is_said_why():
-    scores, codes = scores_and_codes(30, 2)
-    assert "there are 30 samples" in combination.fit("learned", scores, codes, initiator="a").skipped
+    assert words in fitted.skipped
 
 
 def test_agents_that_never_spoke_are_not_listened_to_and_trees_see_the_initiators_columns_all_the_same():
@@ -268,30 +240,26 @@ def test_every_class_is_in_every_fold_and_folds_do_not_depend_on_what_classes_ar
 
 def test_what_cannot_be_combined_is_said(linear, boosted):
     scores, codes = scores_and_codes(30)
-    with pytest.raises(SettingsError, match="one of sum, learned, auto, stack, offset, private, not 'best'"):
-        combination.fit("best", scores, codes, initiator="a")
-    with pytest.raises(SettingsError, match="no scores of the initiator 'z'"):
-        combination.fit("sum", scores, codes, initiator="z")
-    with pytest.raises(SettingsError, match=r"agent 'b' have the shape \(29, 3\)"):
-        combination.fit("sum", scores | {"b": scores["b"][1:]}, codes, initiator="a")
-    with pytest.raises(SettingsError, match="'b' has a score that is not finite"):
-        combination.fit("sum", scores | {"b": scores["b"] * np.nan}, codes, initiator="a")
-    with pytest.raises(SettingsError, match="class codes from 0 to 2"):
-        combination.fit("sum", scores, codes + 1, initiator="a")
-    with pytest.raises(SettingsError, match="30 weights"):
-        combination.fit("sum", scores, codes, initiator="a", weights=-np.ones(30))
-    with pytest.raises(SettingsError, match="must have 30 rows"):
-        combination.fit("sum", scores, codes, initiator="a", own=np.ones((2, 2)))
-    with pytest.raises(SettingsError, match="no scores of any agent"):
-        linear.decide({})
-    with pytest.raises(SettingsError, match="does not know z; it knows only a, b, c"):
-        linear.decide({"z": scores["a"]})
-    with pytest.raises(SettingsError, match=r"'b' have the shape \(30, 2\), not \(30, 3\)"):
-        linear.decide(scores | {"b": scores["b"][:, :2]})
-    with pytest.raises(
-        SettingsError, match=r"own columns must have the shape \(30, 2\), as in training; there are none"
+    given = {"kind": "sum", "scores": scores, "codes": codes, "initiator": "a"}
+    for changes, words in (
+        ({"kind": "best"}, "one of sum, learned, auto, stack, offset, private, not 'best'"),
+        ({"initiator": "z"}, "no scores of the initiator 'z'"),
+        ({"scores": scores | {"b": scores["b"][1:]}}, r"agent 'b' have the shape \(29, 3\)"),
+        ({"scores": scores | {"b": scores["b"] * np.nan}}, "'b' has a score that is not finite"),
+        ({"codes": codes + 1}, "class codes from 0 to 2"),
+        ({"weights": -np.ones(30)}, "30 weights"),
+        ({"own": np.ones((2, 2))}, "must have 30 rows"),
     ):
-        boosted.decide({"a": scores["a"]})
+        with pytest.raises(SettingsError, match=words):
+            combination.fit(**given | changes)
+    for fitted, some, words in (
+        (linear, {}, "no scores of any agent"),
+        (linear, {"z": scores["a"]}, "does not know z; it knows only a, b, c"),
+        (linear, scores | {"b": scores["b"][:, :2]}, r"'b' have the shape \(30, 2\), not \(30, 3\)"),
+        (boosted, {"a": scores["a"]}, r"must have the shape \(30, 2\), as in training; there are none"),
+    ):
+        with pytest.raises(SettingsError, match=words):
+            fitted.decide(some)
 
 
 def ratings_as_told(seed, n=6_000):
@@ -327,8 +295,5 @@ def test_trees_do_not_split_cells_between_what_copies_and_whole_models_say_of_th
     assert lost.mean() < 1.1 * of_copies.mean()
 
 
-def test_scores_of_many_values_are_left_as_they_are():
-    scores, codes, own = problem_for_trees()
-    fitted = combination.fit("learned", scores, codes, initiator="a", own=own)
-    assert fitted.kind == "boosted"
-    assert not any(len(each) for each in fitted.model.levels)
+def test_scores_of_many_values_are_left_as_they_are(boosted):
+    assert not any(len(each) for each in boosted.model.levels)

@@ -25,7 +25,7 @@ from assistlearn.combination.linear import (
     whole,
 )
 from assistlearn.core import votes
-from tests.combination.made import centred, log_loss, scores_and_codes, total
+from tests.combination.conftest import centred, log_loss, scores_and_codes, total
 
 
 def decision(model, scores):

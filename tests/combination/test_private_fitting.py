@@ -12,7 +12,7 @@ from assistlearn.combination.linear import RIDGE, decision_of, evidence, fit_wei
 from assistlearn.combination.trees import MOST_INPUTS, fit_own_trees
 from assistlearn.core import votes
 from assistlearn.errors import UntrustedFileError
-from tests.combination.made import centred, log_loss, scores_and_codes, total
+from tests.combination.conftest import centred, log_loss, scores_and_codes, total
 from tests.combination.test_keeping_combinations import rewritten
 
 
@@ -181,11 +181,6 @@ def test_an_offset_that_is_kept_answers_the_same_to_the_bit(offset):
         assert np.array_equal(total(again.decide(some, own)), total(offset.decide(some, own)))
 
 
-def changed_trees(offset, change):
-    trees = [*offset.own_trees.trees]
-    return KeptOwnTrees(offset.own_trees.n_own, io.dumps(change(trees)))
-
-
 def with_other_inputs(trees):
     table = np.random.default_rng(0).normal(size=(20, 9))
     return [type(trees[0])(max_depth=2).fit(table, table[:, :4])]
@@ -200,11 +195,7 @@ def with_other_inputs(trees):
     ],
 )
 def test_own_trees_that_cannot_be_are_refused(offset, change, words):
-    data = rewritten(combination.to_bytes(offset), own_trees=changed_trees(offset, change))
+    own_trees = KeptOwnTrees(offset.own_trees.n_own, io.dumps(change(offset.own_trees.trees)))
+    data = rewritten(combination.to_bytes(offset), own_trees=own_trees)
     with pytest.raises(UntrustedFileError, match=words):
         combination.from_bytes(data)
-
-
-def test_a_combination_of_another_format_is_refused(offset):
-    with pytest.raises(UntrustedFileError, match="is of format 2; this release reads format 1"):
-        combination.from_bytes(rewritten(combination.to_bytes(offset), format=2))

@@ -143,26 +143,15 @@ def test_a_state_is_rebuilt_to_the_bit_from_levels_scale_and_weight(loss: str, c
     assert first.ignorance().tobytes() == again.ignorance().tobytes()
 
 
-@pytest.mark.parametrize("make", [soft_state, State.start])
-def test_samples_that_an_agent_does_not_hold_change_nothing_in_its_verdict(make):
+def test_samples_that_an_agent_does_not_hold_change_nothing_in_its_verdict():
     rng = np.random.RandomState(0)
     labels = rng.randint(3, size=60)
     answers = np.where(rng.rand(60) < 0.7, labels, (labels + 1) % 3)
     held = rng.rand(60) < 0.5
 
-    def reward(answers, labels, state):
-        if isinstance(state, State):
-            return answers == labels
-        return said_of(answers, labels, 3)
-
-    small = make(int(held.sum()), 3)
-    of_held = small.judge(reward(answers[held], labels[held], small))
-    whole = make(60, 3)
-    full = reward(answers, labels, whole)
-    if isinstance(whole, State):
-        full = full | ~held
-    else:
-        full = type(full)(np.where(held[:, np.newaxis], full.levels, 0).astype(np.int8), full.scale, full.bits)
+    of_held = soft_state(int(held.sum()), 3).judge(said_of(answers[held], labels[held], 3))
+    whole, full = soft_state(60, 3), said_of(answers, labels, 3)
+    full = type(full)(np.where(held[:, np.newaxis], full.levels, 0).astype(np.int8), full.scale, full.bits)
     verdict = whole.judge(full, held=held)
     assert verdict.model_weight == pytest.approx(of_held.model_weight, rel=1e-9)
     assert verdict.mean_reward == pytest.approx(of_held.mean_reward, rel=1e-9)

@@ -252,21 +252,23 @@ def test_chance_by_any_sum_of_parts_is_useless():
         assert State.start(n, 2, weights).judge(~reward).useless
 
 
-def test_a_perfect_models_weight_is_that_of_one_that_errs_on_half_a_sample():
-    for n_samples, n_classes in [(2, 2), (10, 2), (10, 5), (100_000, 3)]:
-        verdict = State.start(n_samples, n_classes).judge(np.ones(n_samples, dtype=bool))
-        share = 0.5 / n_samples
-        assert verdict.perfect
-        assert verdict.mean_reward == 1.0
-        assert verdict.model_weight == pytest.approx(math.log((1 - share) / share * (n_classes - 1)), abs=1e-9)
-
-
-def test_samples_without_weight_do_not_count_towards_a_perfect_model():
-    weights = np.array([1.0, 2.0, 0.0, 0.0, 3.0])
-    wrong_where_nothing_counts = np.array([True, True, False, True, True])
-    verdict = State.start(5, 2, weights).judge(wrong_where_nothing_counts)
+@pytest.mark.parametrize(
+    ("weights", "n_classes"),
+    [
+        ([1.0, 1.0], 2),
+        ([1.0] * 10, 5),
+        ([1.0, 2.0, 0.0, 0.0, 3.0], 2),
+        (np.ones(100_000), 3),
+    ],
+    ids=["two", "ten", "some without weight", "many"],
+)
+def test_a_perfect_models_weight_is_that_of_one_that_errs_on_half_a_sample_that_counts(weights, n_classes):
+    counts = np.array(weights) > 0.0
+    verdict = State.start(len(weights), n_classes, np.array(weights)).judge(counts)  # wrong where nothing counts
+    share = 0.5 / counts.sum()
     assert verdict.perfect
-    assert verdict.model_weight == pytest.approx(math.log(2 * 3 - 1))
+    assert verdict.mean_reward == 1.0
+    assert verdict.model_weight == pytest.approx(math.log((1 - share) / share * (n_classes - 1)), abs=1e-9)
 
 
 def test_a_single_counting_sample_still_gives_a_perfect_model_a_positive_weight():

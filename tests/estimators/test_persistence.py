@@ -49,6 +49,8 @@ CONFIGURATIONS = {
     "hold-out": two(order="random", holdout=0.3, method="simple"),
     "ranges": two(columns=[range(3), range(3, 6)]),
     "lists and masks": two(columns=[[0, 2, 4], np.array([False, True] * 3)]),
+    "soft": two(method="soft", reward="auto"),
+    "combined": two(method="soft", reward="auto", combine="auto", models_per_turn=5),
     "a random state": two(random_state=np.random.RandomState(3)),
 }
 

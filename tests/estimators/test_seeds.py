@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_another_model(learne
     assert clf.contributions_ != two(learner, 8).fit(X, y).contributions_
 
 
-@pytest.mark.parametrize("method", ["ascii", "simple", "ensemble"])
+@pytest.mark.parametrize("method", ["ascii", "simple", "ensemble", "soft"])
 def test_the_same_seed_gives_the_same_bits_with_every_method_and_a_hold_out(method: str):
     X, y = birds()
     options = {"method": method, "holdout": 0.3, "n_rounds": 6}

@@ -63,6 +63,7 @@ CONFIGURATIONS = {
     "ten naive Bayes": AssistedClassifier(  # none of whose models is perfect
         [(f"agent {start}", GaussianNB(), EveryTenth(start)) for start in range(10)], method="simple", n_rounds=2
     ),
+    "two agents": AssistedClassifier([("a", TREE, left), ("b", TREE, right)], n_rounds=1, models_per_turn=2),
     "label-private": AssistedClassifier([("a", TREE, left), ("b", TREE, right)], method="label-private", epsilon=2.0),
 }
 
@@ -70,6 +71,7 @@ CONFIGURATIONS = {
 EQUIVALENCE = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 REASONS = {
     "default": "Folds are dealt by sample, and repeating one deals others; cv is a number, not a list of folds.",
+    "two agents": "The cap on a model's weight counts samples, and folds are dealt by sample.",
     "three learners, simple, random order": "A perfect model's capped weight counts samples, and repeating makes more.",
     "ensemble with neighbours": "Neighbours take no weights: rows are drawn by weight, and of repeated rows others.",
     "hold-out, literal stop": "Repeating rows, or leaving some out, holds out others.",

@@ -18,7 +18,7 @@ from assistlearn.core.ignorance import LOSSES
 from assistlearn.core.state import SoftState
 from assistlearn.core.votes import add_answers, confidences, probabilities
 from assistlearn.learners import HistTreeClassifier, Honesty, Learner, folds
-from assistlearn.learners.boosting import Boosting, Private, Several
+from assistlearn.learners.boosting import Boosting, Private, ResidualBoosting, Several
 from assistlearn.learners.model import TurnSeeds
 from assistlearn.methods.hard import Ascii
 from assistlearn.methods.soft import Soft
@@ -125,19 +125,20 @@ def test_the_state_of_the_run_is_left_as_it_is(estimator):
     assert not state.vectors()[0].any()
 
 
-def honest_answers(codes, turn: Private, models: int, estimator=TREE) -> tuple[int, np.ndarray]:
+def honest_answers(codes, turn: Private, models: int, estimator=TREE, kind=Boosting) -> tuple[int, np.ndarray]:
     dealt = folds.Folds(lambda: Learner(estimator, "a"), X, codes, Honesty("out-of-fold", 3), seed=5)
-    return dealt.boosted(turn, models)
+    return dealt.boosted(turn, models, kind)
 
 
 @pytest.mark.parametrize("sample", [0, 60, 177])
-def test_a_samples_own_label_does_not_change_the_honest_answer_about_it(monkeypatch, sample):
+@pytest.mark.parametrize(("estimator", "kind"), [(TREE, Boosting), (SMALL, ResidualBoosting)])
+def test_a_samples_own_label_does_not_change_the_honest_answer_about_it(monkeypatch, sample, estimator, kind):
     monkeypatch.setattr(folds, "deal", lambda codes, n_folds, seed: np.arange(len(codes)) % n_folds)
     turn = Private(FINE.start(N, 3), FINE, 4, "round 1")  # 4: the second fold says how many
-    n_models, before = honest_answers(CODES, turn, 2)
+    n_models, before = honest_answers(CODES, turn, 2, estimator, kind)
     other = CODES.copy()
     other[sample] = (other[sample] + 1) % 3
-    n_others, after = honest_answers(other, turn, 2)
+    n_others, after = honest_answers(other, turn, 2, estimator, kind)
     assert n_models == n_others == 2
     np.testing.assert_array_equal(before[sample], after[sample])
     assert (before != after).any()  # those about samples of other folds do change

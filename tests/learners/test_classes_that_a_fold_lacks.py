@@ -78,10 +78,9 @@ def rare_in_the_middle(members: int) -> np.ndarray:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:Could not:UserWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning", "ignore::RuntimeWarning")
-@pytest.mark.parametrize("reward", ["in-sample", "out-of-fold", "auto"])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_every_learner_fits_where_a_fold_lacks_a_class_and_has_probabilities_of_all_classes(name, reward):
-    for members in (1, 2):
+def test_every_learner_fits_where_a_fold_lacks_a_class_and_has_probabilities_of_all_classes(name):
+    for members, reward in ((1, "in-sample"), (1, "out-of-fold"), (2, "auto")):
         agents = [("own", LEARNERS[name], [0, 1])]
         clf = AssistedClassifier(
             agents, reward=reward, combine="sum", n_rounds=1, models_per_turn=2, cv=2, random_state=0

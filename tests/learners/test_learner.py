@@ -21,6 +21,14 @@ from assistlearn.learners import Learner, Prepares
 from assistlearn.learners.model import as_trees_see_it
 from tests.learners.classifiers import Constant, Failing, OnceForAll, Witness
 
+
+class Short(Constant):
+    """Has no answer for three samples."""
+
+    def predict(self, table):
+        return super().predict(table)[:-3]
+
+
 RNG = np.random.RandomState(0)
 X = RNG.rand(60, 4)
 CODES = (X[:, 0] > 0.5).astype(int) + (X[:, 1] > 0.7)
@@ -45,14 +53,6 @@ def test_the_users_estimator_is_never_fitted_nor_seeded():
     prepared(tree).fit(IGNORANCE, 3, "round 1")
     assert tree.random_state == 77
     assert not hasattr(tree, "tree_")
-
-
-def test_weights_average_about_one_and_are_in_proportion_to_the_ignorance():
-    Witness.seen.clear()
-    prepared(Witness()).fit(IGNORANCE, 3, "round 1")
-    ((weights, _, _),) = Witness.seen
-    np.testing.assert_allclose(weights / weights.sum(), IGNORANCE, rtol=1e-12)
-    assert 0.7 < weights.mean() < 1.5
 
 
 @pytest.mark.parametrize("learner", [RandomForestClassifier(5), DecisionTreeClassifier(), ExtraTreeClassifier()])
@@ -88,25 +88,17 @@ def test_looking_at_infinities_warns_of_nothing():
     as_trees_see_it(DecisionTreeClassifier(), table)
 
 
-def test_in_a_pipeline_the_weight_reaches_the_last_step():
+@pytest.mark.parametrize("inside", [False, True], ids=["a pipeline", "a pipeline in a pipeline"])
+def test_in_a_pipeline_the_weight_reaches_the_last_step(inside):
     Witness.seen.clear()
     pipeline = make_pipeline(StandardScaler(), Witness(max_depth=2))
+    pipeline = make_pipeline(FunctionTransformer(), pipeline) if inside else pipeline
     model, answers = prepared(pipeline).fit(IGNORANCE, 3, "round 1")
-    (weights, table, seed), *more = Witness.seen
-    assert not more
-    np.testing.assert_allclose(weights / weights.sum(), IGNORANCE)
+    ((weights, table, seed),) = Witness.seen
+    np.testing.assert_allclose(weights / weights.sum(), IGNORANCE, rtol=1e-12)
+    assert 0.7 < weights.mean() < 1.5
     np.testing.assert_allclose(table, StandardScaler().fit_transform(X), rtol=1e-6)
     assert seed == 3
-    assert np.array_equal(model.predict(X), answers)
-
-
-def test_in_a_pipeline_inside_a_pipeline_too():
-    Witness.seen.clear()
-    inner = make_pipeline(StandardScaler(), Witness(max_depth=2))
-    model, answers = prepared(make_pipeline(FunctionTransformer(), inner)).fit(IGNORANCE, 3, "round 1")
-    (weights, _, _), *more = Witness.seen
-    assert not more
-    np.testing.assert_allclose(weights / weights.sum(), IGNORANCE)
     assert np.array_equal(model.predict(X), answers)
 
 
@@ -169,50 +161,38 @@ def test_a_learner_without_weights_is_resampled_from_its_seed():
     assert set(first) == set(CODES)
 
 
-def test_a_learner_that_fails_to_fit_is_named_with_its_own_message():
-    with pytest.raises(LearnerError, match=r"'lab'.* Failing could not fit in round 7: no coffee left") as caught:
-        prepared(Failing(ValueError("no coffee left"))).fit(IGNORANCE, 3, "round 7")
-    assert isinstance(caught.value.__cause__, ValueError)
-    assert isinstance(caught.value, AssistLearnError)
+def broken(rows):
+    raise RuntimeError("no water")
 
 
-def test_a_learner_that_fails_to_predict_is_named_with_its_own_message():
-    with pytest.raises(LearnerError, match=r"'lab'.* Failing could not predict in round 7: KeyError: 'tea'"):
-        prepared(Failing(KeyError("tea"), "predict")).fit(IGNORANCE, 3, "round 7")
-
-
-def test_a_type_error_stays_a_type_error():
-    with pytest.raises(LearnerTypeError, match=r"'lab'.*tea is not coffee") as caught:
-        prepared(Failing(TypeError("tea is not coffee"))).fit(IGNORANCE, 3, "round 7")
-    assert isinstance(caught.value, TypeError)
+@pytest.mark.parametrize(
+    ("learner", "kind", "words"),
+    [
+        (Failing(ValueError("no coffee")), LearnerError, r"Failing could not fit in round 7: no coffee"),
+        (Failing(KeyError("tea"), "predict"), LearnerError, r"Failing could not predict in round 7: KeyError: 'tea'"),
+        (Failing(TypeError("tea is not coffee")), LearnerTypeError, "tea is not coffee"),
+        (
+            make_pipeline(FunctionTransformer(broken), LogisticRegression()),
+            LearnerError,
+            "Pipeline could not prepare its table: RuntimeError: no water",
+        ),
+        (Constant("spam"), LearnerError, "could not predict in round 7: .*spam"),
+        (Short(), LearnerError, "could not predict in round 7: .*57.*60"),
+    ],
+    ids=["fit", "predict", "type", "transformers", "no class codes", "another length"],
+)
+def test_a_learner_that_fails_is_named_with_what_it_was_doing_and_its_own_message(learner, kind, words):
+    with pytest.raises(kind, match=f"'lab'.*{words}") as caught:
+        prepared(learner).fit(IGNORANCE, 3, "round 7")
+    assert caught.value.__cause__ is not None
     assert isinstance(caught.value, LearnerError)
-
-
-def test_a_pipeline_whose_transformers_fail_is_named():
-    def broken(rows):
-        raise RuntimeError("no water")
-
-    with pytest.raises(LearnerError, match=r"'lab'.*Pipeline could not prepare its table: RuntimeError: no water"):
-        prepared(make_pipeline(FunctionTransformer(broken), LogisticRegression()))
+    assert isinstance(caught.value, AssistLearnError)
+    assert isinstance(caught.value, TypeError) == (kind is LearnerTypeError)
 
 
 def test_an_interruption_is_not_an_error_of_the_learner():
     with pytest.raises(KeyboardInterrupt):
         prepared(Failing(KeyboardInterrupt())).fit(IGNORANCE, 3, "round 1")
-
-
-def test_answers_that_are_no_class_codes_are_refused():
-    with pytest.raises(LearnerError, match=r"'lab'.*could not predict in round 1: .*spam"):
-        prepared(Constant("spam")).fit(IGNORANCE, 3, "round 1")
-
-
-def test_answers_of_another_length_are_refused():
-    class Short(Constant):
-        def predict(self, table):
-            return super().predict(table)[:-3]
-
-    with pytest.raises(LearnerError, match=r"'lab'.*could not predict in round 1: .*57.*60"):
-        prepared(Short()).fit(IGNORANCE, 3, "round 1")
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.uint8, np.bool_, object])

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from assistlearn import AssistedClassifier, load, save
 from assistlearn.agent.agent import Agent, TrainingSamples, Turn
-from assistlearn.learners import Honesty, Learner, Model, folds
+from assistlearn.learners import Honesty, Learner, Model
 from assistlearn.learners import boosting as residual_boosting
 from assistlearn.learners.boosting import (
     LOUDNESS,
@@ -131,24 +131,6 @@ def test_no_leaf_says_more_than_the_most():
     truth, shares = np.array([[True, False, False]]), np.array([[1e-9, 0.5, 0.5]])
     steps = newton_steps(np.array([0]), 1, truth, shares, np.array([1e6]))
     assert steps.max() == MOST == -newton_steps(np.array([0]), 1, ~truth, 1.0 - shares, np.array([1e6])).min()
-
-
-@pytest.mark.parametrize("sample", [0, 60, 177])
-def test_a_samples_own_label_does_not_change_the_honest_answer_about_it(monkeypatch, sample):
-    monkeypatch.setattr(folds, "deal", lambda codes, n_folds, seed: np.arange(len(codes)) % n_folds)
-
-    def honest_answers(codes):
-        turn = Private(FINE.start(N, 3), FINE, 4, "round 1")  # 4: the second fold says how many
-        dealt = folds.Folds(lambda: Learner(TREE, "a"), X, codes, Honesty("out-of-fold", 3), seed=5)
-        return dealt.boosted(turn, 2, ResidualBoosting)
-
-    n_trees, before = honest_answers(CODES)
-    other = CODES.copy()
-    other[sample] = (other[sample] + 1) % 3
-    n_others, after = honest_answers(other)
-    assert n_trees == n_others == 2
-    np.testing.assert_array_equal(before[sample], after[sample])
-    assert (before != after).any()  # those about samples of other folds do change
 
 
 @pytest.mark.parametrize(

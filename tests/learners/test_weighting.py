@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import config_context
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -26,19 +25,19 @@ def test_the_scale_is_the_power_of_two_nearest_to_the_number_of_samples(n_sample
     assert 2**-0.5 <= scale / n_samples <= 2**0.5
 
 
-@pytest.mark.parametrize("learner", [DecisionTreeClassifier(), GaussianNB(), LogisticRegression(), MLPClassifier()])
-def test_learners_with_sample_weight_take_it(learner):
-    assert takes_weights(learner)
-
-
-def test_nearest_neighbours_take_no_weights():
-    assert not takes_weights(KNeighborsClassifier())
-
-
-@pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
-def test_a_search_takes_weights_if_what_it_searches_does(search):
-    assert takes_weights(search(DecisionTreeClassifier(), {"max_depth": [1, 2]}))
-    assert not takes_weights(search(KNeighborsClassifier(), {"n_neighbors": [1, 2]}))
+@pytest.mark.parametrize(
+    ("learner", "takes"),
+    [
+        (DecisionTreeClassifier(), True),
+        (MLPClassifier(), True),
+        (KNeighborsClassifier(), False),
+        (GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 2]}), True),
+        (RandomizedSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 2]}), True),
+        (GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 2]}), False),
+    ],
+)
+def test_a_learner_takes_weights_if_its_fit_or_what_it_searches_does(learner, takes):
+    assert takes_weights(learner) == takes
 
 
 def test_with_metadata_routing_a_search_takes_weights_only_where_they_are_requested():
@@ -85,11 +84,6 @@ def test_a_missed_class_is_represented_by_its_most_ignored_sample():
     assert len(rows) == 54
 
 
-def test_other_seeds_draw_other_rows():
-    codes, ignorance = np.tile([0, 1], 50), np.full(100, 0.01)
-    assert not np.array_equal(resample(codes, ignorance, 1), resample(codes, ignorance, 2))
-
-
 def test_rows_are_taken_in_order_from_every_kind_of_table():
     table = np.arange(12.0).reshape(4, 3)
     rows = np.array([2, 0, 2])
@@ -103,12 +97,6 @@ def test_rows_are_taken_in_order_from_every_kind_of_table():
 
 
 # -- seeds: every random state, however deeply nested, comes from one
-
-
-def test_a_single_random_state_gets_the_seed_itself():
-    forest = RandomForestClassifier(random_state=99)
-    seed_all(forest, 5)
-    assert forest.random_state == 5
 
 
 def test_several_random_states_get_different_numbers_that_follow_from_the_seed():

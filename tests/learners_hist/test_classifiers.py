@@ -8,7 +8,7 @@ import pandas  # noqa: F401  a check skips itself, with a warning, where pandas 
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from xgboost import XGBClassifier
@@ -97,26 +97,23 @@ def test_the_number_of_threads_changes_nothing(n_jobs):
     assert np.array_equal(HistTreeClassifier(n_jobs=n_jobs).fit(X, y).booster_, one.booster_)
 
 
-def test_a_grid_search_finds_its_depth():
-    X, y, _ = whole_numbers(n_classes=2)
-    noise = np.random.RandomState(1).rand(len(y)) < 0.2
-    search = GridSearchCV(HistTreeClassifier(), {"max_depth": [1, 12]}, cv=3).fit(X, np.where(noise, 1 - y, y))
-    assert search.best_params_ == {"max_depth": 1}
-
-
 @pytest.mark.parametrize(
-    ("settings", "complaint"),
+    ("learner", "complaint"),
     [
-        ({"max_depth": 0}, "max_depth=0 must lie between 1 and inf"),
-        ({"max_depth": 2.5}, "max_depth=2.5 must be a whole number"),
-        ({"max_bin": 1}, "max_bin=1 must lie between 2 and 65536"),
-        ({"subsample": 1.5}, "subsample=1.5 must lie between 1e-06 and 1"),
-        ({"subsample": "half"}, "subsample='half' must be a number"),
+        (HistTreeClassifier(max_depth=0), "max_depth=0 must lie between 1 and inf"),
+        (HistTreeClassifier(max_depth=2.5), "max_depth=2.5 must be a whole number"),
+        (HistTreeClassifier(max_bin=1), "max_bin=1 must lie between 2 and 65536"),
+        (HistTreeClassifier(subsample=1.5), "subsample=1.5 must lie between 1e-06 and 1"),
+        (HistTreeClassifier(subsample="half"), "subsample='half' must be a number"),
+        (HistBoostClassifier(0), "n_estimators=0 must lie between"),
+        (HistBoostClassifier(learning_rate=0.0), "learning_rate=0.0 must lie between"),
+        (HistBoostClassifier(reg_lambda=-1.0), "reg_lambda=-1.0 must lie between"),
+        (HistBoostClassifier(min_child_weight=-1), "min_child_weight=-1 must lie between"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused(settings, complaint):
+def test_a_setting_that_cannot_be_is_refused(learner, complaint):
     with pytest.raises(SettingsError, match=complaint):
-        HistTreeClassifier(**settings).fit([[0.0], [1.0]], [0, 1])
+        learner.fit([[0.0], [1.0]], [0, 1])
 
 
 def test_weights_that_are_all_zero_are_refused():
@@ -155,25 +152,6 @@ def test_the_ensemble_has_as_many_trees_as_asked_for():
     X, y = real_numbers()
     assert HistBoostClassifier(7).fit(X, np.minimum(y, 1)).n_trees_ == 7
     assert HistBoostClassifier(7).fit(X, y).n_trees_ == 21
-
-
-def test_the_ensemble_is_stronger_than_one_tree():
-    X, y = real_numbers(6_000)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    boosted, tree = (
-        classifier.fit(X_train, y_train).score(X_test, y_test)
-        for classifier in (HistBoostClassifier(), HistTreeClassifier())
-    )
-    assert boosted > tree + 0.05
-
-
-@pytest.mark.parametrize(
-    "setting", [{"n_estimators": 0}, {"learning_rate": 0.0}, {"reg_lambda": -1.0}, {"min_child_weight": -1}]
-)
-def test_a_setting_of_the_ensemble_that_cannot_be_is_refused(setting):
-    ((name, value),) = setting.items()
-    with pytest.raises(SettingsError, match=f"{name}={value} must lie between"):
-        HistBoostClassifier(**setting).fit([[0.0], [1.0]], [0, 1])
 
 
 # -- scikit-learn's contract; no check is expected to fail

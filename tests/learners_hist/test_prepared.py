@@ -33,14 +33,6 @@ def test_fitted_to_the_binned_table_it_is_the_same_model(learner, n_classes):
         np.testing.assert_allclose(binned.predict_proba(table), alone.predict_proba(X), atol=1e-7)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_weights_of_an_earlier_fit_are_not_remembered(learner):
-    X, y = real_numbers()
-    table = learner.prepare(X, y)
-    clone(learner).fit(table, y, sample_weight=np.where(y == 0, 50.0, 1.0))
-    assert np.array_equal(clone(learner).fit(table, y).booster_, clone(learner).fit(X, y).booster_)
-
-
 def test_each_model_answers_for_itself_whoever_was_fitted_last():
     X, y = real_numbers()
     tree = HistTreeClassifier(max_depth=2)

@@ -10,12 +10,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from assistlearn import AssistedClassifier, load, save
+from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
 from assistlearn.events import StopReason
-from tests.estimators.test_sklearn_checks import Share
 
 COMBINED = {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 5, "random_state": 0}
 LINEAR = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
@@ -96,40 +94,9 @@ def test_settings_that_do_not_go_together_are_refused(settings, words):
         AssistedClassifier(TWO, **settings).fit(X, Y)
 
 
-def test_a_combined_model_is_kept_and_read_back_the_same(tmp_path):
-    model = AssistedClassifier(TWO, n_rounds=2, **COMBINED).fit(X, Y)
-    save(model, tmp_path / "model.skops")
-    again = load(tmp_path / "model.skops")
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(again.subset(["b"]).predict_proba(X), model.subset(["b"]).predict_proba(X))
-
-
 def test_weights_of_samples_reach_the_combination():
     weights = np.where(Y == 2, 0.01, 1.0)
     even, uneven = (
         AssistedClassifier(TWO, n_rounds=1, **COMBINED).fit(X, Y, sample_weight=given) for given in (None, weights)
     )
     assert uneven.predict_proba(X)[:, 2].mean() < even.predict_proba(X)[:, 2].mean()
-
-
-REPEATED = (
-    "The cap on a model's weight counts samples, and folds are dealt by sample: repeating one makes more of them."
-)
-
-
-@pytest.mark.filterwarnings("ignore:No model was kept")  # of samples without any sense, honest folds say so
-@pytest.mark.filterwarnings("ignore:y. All labels are")
-@parametrize_with_checks(
-    [
-        AssistedClassifier(
-            [("a", SMALL, Share(0, 0.5)), ("b", SMALL, Share(0.5, 1))],
-            **(COMBINED | {"n_rounds": 1, "models_per_turn": 2}),
-        )
-    ],
-    expected_failed_checks=lambda _: {
-        "check_sample_weight_equivalence_on_dense_data": REPEATED,
-        "check_sample_weight_equivalence_on_sparse_data": REPEATED,
-    },
-)
-def test_it_passes_scikit_learns_checks(estimator, check):
-    check(estimator)

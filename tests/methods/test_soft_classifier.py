@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -11,14 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from assistlearn import AssistedClassifier, load, save
-from assistlearn.agent.agent import Agent, TrainingSamples, Turn
-from assistlearn.core import ScoreVectors
+from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
-from assistlearn.plan import Plan
-from tests.estimators.test_sklearn_checks import Share
 from tests.papers_settings import PAPERS
 
 X, Y = load_wine(return_X_y=True)
@@ -26,27 +20,9 @@ TREE = DecisionTreeClassifier(max_depth=2)
 SCALED = make_pipeline(StandardScaler(), LogisticRegression())
 
 
-class OnlyLabels(DecisionTreeClassifier):
-    """A tree that has no probabilities."""
-
-    predict_proba = property()
-
-
 def soft(one=TREE, other=SCALED, **settings) -> AssistedClassifier:
     agents = [("a", one, slice(0, 6)), ("b", other, slice(6, 13))]
     return AssistedClassifier(agents, **(PAPERS | {"method": "soft", "n_rounds": 3, "random_state": 0} | settings))
-
-
-def test_agents_without_probabilities_under_the_exponential_loss_are_ascii_simple():
-    learner = OnlyLabels(max_depth=1)
-    settings = {"loss": "exponential", "shrinkage": 1.0, "score_bits": 32, "n_rounds": 6}
-    one = soft(learner, learner, **settings).fit(X, Y)
-    other = soft(learner, learner, method="simple", n_rounds=6).fit(X, Y)
-    weights = [[c.model_weight for c in model.contributions_] for model in (one, other)]
-    np.testing.assert_allclose(*weights, rtol=1e-6)
-    np.testing.assert_allclose(one.ignorance_, other.ignorance_, rtol=1e-5)
-    level = sum(weights[1]) / (2**15 - 1)  # in which the votes of the second are told
-    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-5, atol=level)
 
 
 def test_agents_with_and_without_probabilities_work_in_one_run():
@@ -68,29 +44,6 @@ def test_one_agent_whose_weight_is_one_predicts_its_own_probabilities():
     p = np.maximum(GaussianNB().fit(X, Y).predict_proba(X), 0.01)
     logs = np.log(p / p.sum(axis=1, keepdims=True))
     np.testing.assert_allclose(scores, 1.5 * (logs - logs.mean(axis=1, keepdims=True)), atol=1e-6)
-
-
-@pytest.mark.parametrize("bits", [2, 3, 4, 8, 16, 32])
-def test_a_replica_that_hears_levels_and_weights_only_ends_in_the_same_state_and_models(bits: int):
-    model = soft(score_bits=bits).fit(X, Y)
-    method = Plan(method="soft", score_bits=bits, reward="in-sample").make_method()
-    state = method.start(len(Y), 3)  # what an agent elsewhere would hold
-    seeds, prepare = np.random.RandomState(0), np.random.RandomState([0, 3])
-    agents = {"a": Agent("a", TREE), "b": Agent("b", SCALED)}
-    for name, columns in (("a", slice(0, 6)), ("b", slice(6, 13))):
-        agents[name].begin(TrainingSamples(X[:, columns], Y), int(prepare.randint(2**31 - 1)))
-    weights = []
-    for number in range(6):
-        answer = agents["ab"[number % 2]].take_turn(
-            Turn(number + 1, number // 2 + 1, int(seeds.randint(2**31 - 1))), state, method
-        )
-        raw = answer.reward.levels.tobytes()
-        levels = np.frombuffer(raw, dtype=answer.reward.levels.dtype).reshape(-1, 3)
-        heard = ScoreVectors(levels, answer.reward.scale, bits)
-        state.apply(heard, answer.verdict.model_weight)
-        weights.append(answer.verdict.model_weight)
-    assert weights == [c.model_weight for c in model.contributions_]
-    assert state.ignorance().tobytes() == model.ignorance_.tobytes()
 
 
 def test_eight_bits_cost_next_to_nothing():
@@ -123,18 +76,6 @@ def test_on_digits_two_soft_rounds_are_far_ahead_of_two_of_ascii():
     assert AssistedClassifier(agents, **(settings | {"method": "soft"})).fit(A, a).score(B, b) > hard + 0.05
 
 
-def test_it_is_saved_and_loaded(tmp_path):
-    model = soft(reward="auto").fit(X, Y)
-    save(model, tmp_path / "model.skops")
-    again = load(tmp_path / "model.skops", trusted=["sklearn.tree._tree.Tree"])
-    assert np.array_equal(again.decision_function(X), model.decision_function(X))
-
-
-def test_same_seed_same_model_to_the_bit():
-    one, two = (soft(reward="out-of-fold").fit(X, Y).decision_function(X) for _ in range(2))
-    assert one.tobytes() == two.tobytes()
-
-
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
@@ -151,36 +92,3 @@ def test_same_seed_same_model_to_the_bit():
 def test_settings_that_cannot_be_are_refused(settings, says: str):
     with pytest.raises(SettingsError, match=says):
         soft(**settings).fit(X, Y)
-
-
-left, rest = Share(0, 0.5), Share(0.5, 1)
-CONFIGURATIONS = [
-    AssistedClassifier([("a", TREE, left), ("b", TREE, rest)], method="soft", n_rounds=2, reward="in-sample"),
-    AssistedClassifier(
-        [("a", clone(SCALED), left), ("b", OnlyLabels(max_depth=2), rest)],
-        method="soft",
-        reward="out-of-fold",
-        cv=3,
-        loss="exponential",
-        n_rounds=2,
-        combine="sum",
-        models_per_turn=1,
-    ),
-]
-
-
-REASON = "The cap on a model's weight counts samples, and folds are dealt by sample: repeating one makes more of them."
-
-
-def expected_failures(clf: AssistedClassifier) -> dict[str, str]:
-    kinds = ["dense", "sparse"] if clf.__sklearn_tags__().input_tags.sparse else ["dense"]
-    found = {f"check_sample_weight_equivalence_on_{kind}_data": REASON for kind in kinds}
-    if clf.reward == "in-sample":
-        found["check_class_weight_classifiers"] = "Of the samples .87 are asked for; in two rounds it is fewer."
-    return found
-
-
-@pytest.mark.filterwarnings("ignore::assistlearn.errors.AssistLearnWarning")
-@parametrize_with_checks(CONFIGURATIONS, expected_failed_checks=expected_failures)
-def test_it_passes_scikit_learns_checks(estimator, check):
-    check(estimator)
