@@ -11,7 +11,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.model_selection import StratifiedKFold
 
 from assistlearn.core.labels import chances, kept_share
-from assistlearn.evaluation.attacks import Inferred, Target, attribute_inference, auc, of_labels
+from assistlearn.evaluation.attacks import Inferred, Target, attribute_inferences, auc, of_labels
 from assistlearn.types import Bools, Codes, Floats
 
 FOLDS = 3
@@ -124,9 +124,9 @@ def membership_inference(
     are surer of samples that they have seen.
     """
     target = Target("a training sample", members, np.ones(len(members), dtype=bool), None)
-    return attribute_inference(
-        target, of_labels(codes, scores.shape[1]), np.column_stack([scores, _of_the_truth(scores, codes)]), share, seeds
-    )
+    seen = np.column_stack([scores, _of_the_truth(scores, codes)])
+    found = attribute_inferences(target, of_labels(codes, scores.shape[1]), [seen], share, seeds)
+    return found[0] if found else None
 
 
 def _of_the_truth(scores: Floats, codes: Codes) -> Floats:

@@ -23,7 +23,7 @@ from assistlearn.core.state import votes_of
 from assistlearn.errors import RunError
 from assistlearn.evaluation.attacks import (
     SHARES,
-    attribute_inference,
+    attribute_inferences,
     beside,
     of_labels,
     said_of_classes,
@@ -213,12 +213,11 @@ def attack(
     """
     for column in features[transcript.rows].iter_columns():
         target = target_of(column.to_numpy())
-        tried = (
-            []
-            if target is None
-            else [attribute_inference(target, transcript.labels, transcript.told, share, seeds) for share in shares]
-        )
-        inferred = [asdict(one) for one in tried if one is not None]
+        tried = []
+        if target is not None:
+            for share in shares:
+                tried += attribute_inferences(target, transcript.labels, [transcript.told], share, seeds)
+        inferred = [asdict(one) for one in tried]
         yield {"column": column.name, "what": "" if target is None else target.what, "inferred": inferred}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zipfile import ZIP_DEFLATED
@@ -18,7 +18,7 @@ from assistlearn.combination.trees import OwnTrees, TreeCombination
 from assistlearn.core import votes
 from assistlearn.errors import SettingsError, UntrustedFileError
 from assistlearn.learners.boosting import ResidualTrees
-from assistlearn.learners.model import loads_trusted
+from assistlearn.learners.model import columns, loads_trusted
 from assistlearn.types import Floats
 
 
@@ -27,25 +27,14 @@ def number_columns(table: Any) -> tuple[int, ...]:
 
     Trees look at these beside the agents' scores.
     """
-    return tuple(place for place, column in enumerate(_columns(table)) if _is_number(column))
+    return tuple(place for place, column in enumerate(columns(table)) if _is_number(column))
 
 
 def as_numbers(table: Any, positions: tuple[int, ...]) -> Floats:
     out = np.empty((table.shape[0], len(positions)))
-    columns = (column for place, column in enumerate(_columns(table)) if place in positions)
-    for place, column in enumerate(columns):
+    for place, column in enumerate(column for at, column in enumerate(columns(table)) if at in positions):
         out[:, place] = _as_floats(column)
     return out
-
-
-def _columns(table: Any) -> Iterator[Any]:
-    """Yield the columns of an array or of a data frame of pandas or polars."""
-    if hasattr(table, "iloc"):
-        yield from (table.iloc[:, place] for place in range(table.shape[1]))
-    elif hasattr(table, "get_columns"):
-        yield from table.get_columns()
-    elif isinstance(table, np.ndarray):
-        yield from table.T
 
 
 def _is_number(column: Any) -> bool:
@@ -186,6 +175,9 @@ FORMAT = 1
 N_DIGEST = 32
 NUMBER = "<f8"
 
+FACTS = ("kind", "loss", "error", "skipped", "initiator", "n_classes")
+"""What is kept as it is."""
+
 
 class KeptLinear(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="linear"):
     """A linear model. Its numbers are little-endian doubles."""
@@ -232,15 +224,10 @@ def to_bytes(combination: Combination) -> bytes:
     """Return a combination as bytes: first a digest, then the content that the digest was computed from."""
     model, trees, own_trees = combination.model, combination.trees_otherwise, combination.own_trees
     kept = KeptCombination(
+        **{name: getattr(combination, name) for name in FACTS},
         format=FORMAT,
-        kind=combination.kind,
-        loss=combination.loss,
-        error=combination.error,
         losses=dict(combination.losses),
-        skipped=combination.skipped,
         agents=list(combination.agents),
-        initiator=combination.initiator,
-        n_classes=combination.n_classes,
         model=_kept_boosted(model) if isinstance(model, TreeCombination) else _kept_linear(model),
         absences=[_kept_linear(each) for each in combination.absences],
         otherwise=_kept_linear(combination.otherwise),
@@ -268,19 +255,14 @@ def from_bytes(data: bytes, source: str = "The combination") -> Combination:
     _check_models(kept, source)
     model, trees = kept.model, kept.trees_otherwise
     return Combination(
-        kept.kind,
-        kept.loss,
-        kept.error,
-        kept.losses,
-        kept.skipped,
-        tuple(kept.agents),
-        kept.initiator,
-        kept.n_classes,
-        _boosted(model, kept, source) if isinstance(model, KeptTrees) else _linear(model, kept, source),
-        tuple(_linear(each, kept, source) for each in kept.absences),
-        _linear(kept.otherwise, kept, source),
-        None if trees is None else _boosted(trees, kept, source),
-        None if kept.own_trees is None else _own_trees(kept.own_trees, kept, source),
+        **{name: getattr(kept, name) for name in FACTS},
+        losses=kept.losses,
+        agents=tuple(kept.agents),
+        model=_boosted(model, kept, source) if isinstance(model, KeptTrees) else _linear(model, kept, source),
+        absences=tuple(_linear(each, kept, source) for each in kept.absences),
+        otherwise=_linear(kept.otherwise, kept, source),
+        trees_otherwise=None if trees is None else _boosted(trees, kept, source),
+        own_trees=None if kept.own_trees is None else _own_trees(kept.own_trees, kept, source),
     )
 
 

@@ -10,38 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assistlearn.combination import linear, trees
 from assistlearn.combination.combination import Combination
-from assistlearn.combination.linear import (
-    CLAIM_FOLDS,
-    MOST_SAMPLES,
-    N_FOLDS,
-    PLAIN_SUM,
-    Evidence,
-    Linear,
-    Tried,
-    choose_penalty,
-    evidence,
-    fit_linear,
-    fit_weighted_sum,
-    folds_of,
-    losses,
-    losses_under,
-    outputs,
-    part_to_choose_on,
-    plain_sum,
-    prior,
-    try_weighted_sum,
-)
-from assistlearn.combination.trees import (
-    OwnTrees,
-    TreeCombination,
-    choose_iterations,
-    choose_trees,
-    fit_boosted,
-    fit_own_trees,
-    losses_after,
-    why_not_boosted,
-)
+from assistlearn.combination.linear import Evidence, Linear, Tried
+from assistlearn.combination.trees import OwnTrees, TreeCombination
 from assistlearn.core.people import Groups, at
 from assistlearn.errors import SettingsError
 from assistlearn.types import Codes, Floats
@@ -49,6 +21,9 @@ from assistlearn.types import Codes, Floats
 KINDS = ("sum", "learned", "auto", "stack", "offset", "private")
 PRIVATE_KINDS = KINDS[3:]
 """The kinds for helpers that have not seen the true labels."""
+CLAIM_FOLDS = 10
+"""Folds for what is claimed of the chosen candidate: with a third of the samples left out it would do worse than the
+one that is used."""
 
 
 def fit(
@@ -94,18 +69,18 @@ def fit(
     """
     if kind not in KINDS:
         raise SettingsError(f"A combination must be one of {', '.join(KINDS)}, not {kind!r}.")
-    known = evidence(scores, codes, initiator, weights, own)
-    chosen_on = part_to_choose_on(len(codes), seed)
+    known = linear.evidence(scores, codes, initiator, weights, own)
+    chosen_on = linear.part_to_choose_on(len(codes), seed)
     people = at(groups, chosen_on)
-    choosing = Choosing(known, chosen_on, folds_of(known.codes[chosen_on], seed, groups=people), seed, quick)
+    choosing = Choosing(known, chosen_on, linear.folds_of(known.codes[chosen_on], seed, groups=people), seed, quick)
     candidates, skipped = choosing.candidates(kind)
     tried = {name: replace(each.tried, groups=people) for name, each in candidates.items()}
     chosen = _choice(kind, tried)
     models, in_folds, claimed = candidates[chosen].models(), candidates[chosen].in_folds, tried[chosen]
     # Fewer folds where trees would take long, and matter less.
-    n_folds = CLAIM_FOLDS if chosen != "boosted" else min(CLAIM_FOLDS, MOST_SAMPLES // len(chosen_on))
-    if in_folds and kind not in PRIVATE_KINDS and not quick and n_folds > N_FOLDS:
-        claimed = replace(in_folds(folds_of(known.codes[chosen_on], seed + 1, n_folds, people)), groups=people)
+    n_folds = CLAIM_FOLDS if chosen != "boosted" else min(CLAIM_FOLDS, linear.MOST_SAMPLES // len(chosen_on))
+    if in_folds and kind not in PRIVATE_KINDS and not quick and n_folds > linear.N_FOLDS:
+        claimed = replace(in_folds(linear.folds_of(known.codes[chosen_on], seed + 1, n_folds, people)), groups=people)
     return Combination(
         kind=chosen,
         loss=claimed.loss,
@@ -123,9 +98,9 @@ def _choice(kind: str, tried: Mapping[str, Tried]) -> str:
     if kind == "sum":
         return "sum"
     best = next(name for name in ("offset", "linear") if name in tried)
-    trees = next((name for name in ("boosted", "stack") if name in tried), None)
-    if trees and (kind == "stack" or tried[trees].is_better_than(tried[best])):
-        best = trees
+    grown = next((name for name in ("boosted", "stack") if name in tried), None)
+    if grown and (kind == "stack" or tried[grown].is_better_than(tried[best])):
+        best = grown
     if kind not in ("auto", "private"):
         return best
     if kind == "auto" and tried["sum"].loss <= tried[best].loss:
@@ -182,32 +157,34 @@ class Choosing:
                 found |= {"alone": self.summed(alone), "linear alone": self.linear(alone)}
             return found, skipped
         skipped = self.why_no_trees(alone)  # an offset's trees see nothing of the helpers
-        found = {"offset": self.offset(heard, trees=not skipped)}
+        found = {"offset": self.offset(heard, grow=not skipped)}
         if kind == "private":
-            found |= {"alone": self.summed(alone), "offset alone": self.offset(alone, trees=not skipped)}
+            found |= {"alone": self.summed(alone), "offset alone": self.offset(alone, grow=not skipped)}
         return found, skipped
 
     def why_no_trees(self, seen: Evidence) -> str:
-        return "trees take too long for a quick fit" if self.quick else why_not_boosted(seen)
+        return "trees take too long for a quick fit" if self.quick else trees.why_not_boosted(seen)
 
     def summed(self, known: Evidence) -> Candidate:
         part = known.rows(self.chosen_on)
-        lost = losses(outputs(part.scores).sum(axis=0), part.codes)
-        model = plain_sum(known.agents, known.n_classes)
+        lost = linear.losses(linear.outputs(part.scores).sum(axis=0), part.codes)
+        model = linear.plain_sum(known.agents, known.n_classes)
         return Candidate(Tried(lost, part.weights), lambda: Models(model, (), model))
 
     def linear(self, known: Evidence) -> Candidate:
         part = known.rows(self.chosen_on)
-        penalty, tried = choose_penalty(part, self.folds)
+        penalty, tried = linear.choose_penalty(part, self.folds)
 
         def models() -> Models:
-            model = fit_linear(known, penalty)
-            if self.quick or penalty == PLAIN_SUM:  # the plain sum is also used for samples that some agents lack
+            model = linear.fit_linear(known, penalty)
+            if self.quick or penalty == linear.PLAIN_SUM:  # also used for samples that some agents lack
                 return Models(model, (), model)
-            otherwise = fit_linear(with_absences(part, self.seed), penalty, TOLERANCE)
-            return Models(model, for_absences(part, lambda each: fit_linear(each, penalty, TOLERANCE)), otherwise)
+            otherwise = linear.fit_linear(with_absences(part, self.seed), penalty, TOLERANCE)
+            return Models(
+                model, for_absences(part, lambda each: linear.fit_linear(each, penalty, TOLERANCE)), otherwise
+            )
 
-        return Candidate(tried, models, lambda folds: losses_under(part, penalty, folds))
+        return Candidate(tried, models, lambda folds: linear.losses_under(part, penalty, folds))
 
     def linear_and_trees(self, known: Evidence, name: str) -> tuple[dict[str, Candidate], str]:
         """Return the linear combination and, under a name, the boosted one; or why the latter is not tried.
@@ -219,28 +196,30 @@ class Choosing:
         if skipped:
             return {"linear": by_matrices}, skipped
         part = known.rows(self.chosen_on)
-        n_iterations, tried = choose_iterations(part, self.folds, by_matrices.tried)
+        n_iterations, tried = trees.choose_iterations(part, self.folds, by_matrices.tried)
 
         def models() -> Models:
-            trees_otherwise = fit_boosted(with_absences(part, self.seed), n_iterations)
-            model = fit_boosted(known, n_iterations)
+            trees_otherwise = trees.fit_boosted(with_absences(part, self.seed), n_iterations)
+            model = trees.fit_boosted(known, n_iterations)
             return by_matrices.models()._replace(model=model, trees_otherwise=trees_otherwise)
 
-        boosted = Candidate(tried, models, lambda folds: losses_after(part, n_iterations, folds))
+        boosted = Candidate(tried, models, lambda folds: trees.losses_after(part, n_iterations, folds))
         return {"linear": by_matrices, name: boosted}, ""
 
-    def offset(self, known: Evidence, trees: bool) -> Candidate:
+    def offset(self, known: Evidence, grow: bool) -> Candidate:
         """Return weighted sums, and trees that start from the sum of all agents and serve every set of agents."""
         part = known.rows(self.chosen_on)
-        n_trees, tried = choose_trees(part, self.folds) if trees else (0, try_weighted_sum(part, self.folds))
+        n_trees, tried = (
+            trees.choose_trees(part, self.folds) if grow else (0, linear.try_weighted_sum(part, self.folds))
+        )
 
         def models() -> Models:
-            model = fit_weighted_sum(known)
-            grown = fit_own_trees(known, model, n_trees) if n_trees else None
+            model = linear.fit_weighted_sum(known)
+            grown = trees.fit_own_trees(known, model, n_trees) if n_trees else None
             if self.quick:
                 return Models(model, (), model, own_trees=grown)
-            otherwise = fit_weighted_sum(with_absences(part, self.seed))
-            return Models(model, for_absences(part, fit_weighted_sum), otherwise, own_trees=grown)
+            otherwise = linear.fit_weighted_sum(with_absences(part, self.seed))
+            return Models(model, for_absences(part, linear.fit_weighted_sum), otherwise, own_trees=grown)
 
         return Candidate(tried, models)
 
@@ -281,7 +260,10 @@ def likely_sets(agents: tuple[str, ...], initiator: str) -> list[tuple[str, ...]
 
 def for_absences(evidence: Evidence, fit: Callable[[Evidence], Linear]) -> tuple[Linear, ...]:
     """Return a combination for each likely set of agents, and one for samples that no agent speaks about."""
-    return (*(fit(evidence.of(each)) for each in likely_sets(evidence.agents, evidence.initiator)), prior(evidence))
+    return (
+        *(fit(evidence.of(each)) for each in likely_sets(evidence.agents, evidence.initiator)),
+        linear.prior(evidence),
+    )
 
 
 def with_absences(evidence: Evidence, seed: int) -> Evidence:

@@ -94,9 +94,6 @@ def evidence(
 
 
 N_FOLDS = 3
-CLAIM_FOLDS = 10
-"""Folds for what is claimed of the chosen candidate: with a third of the samples left out it would do worse than the
-one that is used."""
 MOST_SAMPLES = 20_000
 """With more samples, choices are made on a random part of this size, and what is chosen is fitted to all."""
 

@@ -196,24 +196,11 @@ def _whole(values: Floats, least: int, most: int, bits: int) -> Levels:
 
 @dataclass(frozen=True)
 class Contribution:
-    """What every agent may know about one kept model: its agent, its turn and its weight, never the model itself.
+    """What every agent may know about one kept model, never the model itself.
 
-    Attributes
-    ----------
-    turn : int
-        The number of the turn, from 1. Turns that an agent sat out count, too.
-    round : int
-        The number of the round, from 1. In a round every agent has one turn.
-    agent : str
-        Whose model it is.
-    model_weight : float
-        The weight of its votes; positive and finite.
-    mean_reward : float
-        The share of the ignorance on which the model is right.
-    accuracy : float
-        The share of the samples on which the model is right.
-    perfect : bool
-        The model is right about every sample that needs help; its weight is limited.
+    Turns, which an agent may sit out, and rounds are counted from 1. The ``model_weight`` of its votes is positive and
+    finite. ``mean_reward`` is the share of the ignorance on which the model is right, and ``accuracy`` that of the
+    samples. It is ``perfect`` if it is right about every sample that needs help; its weight is then limited.
     """
 
     turn: int

@@ -219,23 +219,15 @@ class Inferred:
     rank_without: float | None = None
 
 
-def attribute_inference(
-    target: Target, has: Floats, transcript: Floats, share: float, seeds: Sequence[int]
-) -> Inferred | None:
-    """Return how well a column is guessed; None where the attacker knows too few samples of either answer.
-
-    ``has`` is what the attacker has anyway (labels, columns of its own), and ``transcript`` what was released about
-    each sample. It knows the values of a ``share`` of the samples. There is a repeat for each seed, which decides which
-    samples it knows and which it is asked about.
-    """
-    found = attribute_inferences(target, has, [transcript], share, seeds)
-    return found[0] if found else None
-
-
 def attribute_inferences(
     target: Target, has: Floats, transcripts: Sequence[Floats], share: float, seeds: Sequence[int]
 ) -> list[Inferred]:
-    """Return what :func:`attribute_inference` finds, for each transcript by itself; an empty list in place of None."""
+    """Return how well a column is guessed, with each transcript by itself.
+
+    The list is empty where the attacker knows too few samples of either answer. ``has`` is what it has anyway (labels,
+    columns of its own), and a transcript is what was released about each sample. It knows the values of a ``share`` of
+    the samples. There is a repeat for each seed, which decides which samples it knows and which it is asked about.
+    """
     repeats = [_repeat(target, has, transcripts, *drawn) for drawn in _draws(target, share, seeds)]
     if len(repeats) < min(2, len(seeds)):
         return []

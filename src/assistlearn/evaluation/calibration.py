@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from assistlearn.core.people import deal
@@ -54,11 +55,7 @@ class ScoreCalibration:
 
     @classmethod
     def from_json(cls, kept: dict[str, Any] | None) -> ScoreCalibration | None:
-        if kept is None:
-            return None
-        factors, offsets = tuple(map(float, kept["factors"])), tuple(map(float, kept["offsets"]))
-        offset, by_odds, by_lead = map(float, kept["sureness"])
-        return cls(factors, offsets, str(kept["fitted_to"]), int(kept["n_samples"]), (offset, by_odds, by_lead))
+        return None if kept is None else msgspec.convert(kept, cls)
 
     def probabilities(self, total: Floats) -> Floats:
         """Return class probabilities. The class with the highest score, the first among equals, stays the likeliest."""

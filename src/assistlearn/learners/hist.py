@@ -30,7 +30,7 @@ from assistlearn.core.ignorance import blocks
 from assistlearn.core.labels import classes_and_codes
 from assistlearn.errors import LearnerError, MissingExtraError, SettingsError, UntrustedFileError
 from assistlearn.extras import install_line
-from assistlearn.learners.model import MAX_SEED, take_rows
+from assistlearn.learners.model import MAX_SEED, columns, take_rows
 from assistlearn.types import Codes, Floats
 
 Categories: TypeAlias = list[NDArray[Any] | None]
@@ -142,8 +142,7 @@ def _numbers(column: Any, name: str) -> NDArray[Any]:
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
-    for position, name in enumerate(X.columns):
-        yield str(name), X.iloc[:, position] if hasattr(X, "iloc") else X.to_series(position)
+    return zip(map(str, X.columns), columns(X), strict=True)
 
 
 def _is_frame(X: Any) -> bool:
@@ -352,6 +351,9 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     # Whether the scale of the weights changes nothing: an agent then need not copy its ignorance to scale it.
     any_scale: ClassVar[bool] = False
 
+    # With two classes there is one raw score: the second class is answered where it is larger than this.
+    _threshold: ClassVar[float] = 0.0
+
     # -- what each of the two defines for itself: targets, XGBoost's parameters, and what raw scores mean --------------
 
     @abstractmethod
@@ -368,9 +370,6 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _n_rounds(self) -> int:
         return 1
-
-    @abstractmethod
-    def _codes(self, margins: Margins) -> NDArray[np.intp]: ...
 
     @abstractmethod
     def _probabilities(self, margins: Margins) -> Floats: ...
@@ -486,27 +485,30 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         answers = [self._probabilities(margins) for margins in self._margins(X)]
         return answers[0] if len(answers) == 1 else np.concatenate(answers)
 
+    def _codes(self, margins: Margins) -> NDArray[np.intp]:
+        if margins.ndim == 1:
+            return (margins > self._threshold).astype(np.intp)
+        codes: NDArray[np.intp] = margins.argmax(axis=1)
+        return codes
+
     def _margins(self, X: Any) -> Iterator[Margins]:
         """Yield the raw scores: those of a binned table at once, those of new rows block by block."""
-        if isinstance(X, BinnedTable):
-            yield self._margins_of_table(X)
-            return
-        X = self._checked_new(X)
+        binned = isinstance(X, BinnedTable)
+        X = X if binned else self._checked_new(X)
         n_rows = _num_samples(X)
         if self.booster_ is None:
             yield np.zeros((n_rows, 1), np.float32)
             return
+        recalled = X.recall(self.booster_) if binned else None
+        if recalled is not None:
+            yield recalled
+            return
         booster = thaw(self.booster_, self._n_threads())
+        if binned:
+            yield booster.predict(X.matrix, output_margin=True)
+            return
         for rows in blocks(n_rows, PREDICTED_ROWS):
             yield booster.inplace_predict(take_rows(X, rows), predict_type="margin")
-
-    def _margins_of_table(self, table: BinnedTable) -> Margins:
-        if self.booster_ is None:
-            return np.zeros((len(table), 1), np.float32)
-        margins: Margins | None = table.recall(self.booster_)
-        if margins is None:
-            margins = thaw(self.booster_, self._n_threads()).predict(table.matrix, output_margin=True)
-        return margins
 
     def check_kept(self, source: str) -> None:
         frozen = getattr(self, "booster_", None)
@@ -632,6 +634,7 @@ class HistTreeClassifier(HistClassifier):
     """
 
     any_scale: ClassVar[bool] = True
+    _threshold: ClassVar[float] = 0.5
 
     def __init__(
         self,
@@ -685,12 +688,6 @@ class HistTreeClassifier(HistClassifier):
         # rounds nothing.
         scale = 2.0 ** -round(math.log2(float(weights.mean())))
         return np.multiply(weights, scale, dtype=np.float32, casting="unsafe")
-
-    def _codes(self, margins: Margins) -> NDArray[np.intp]:
-        if margins.ndim == 1:
-            return (margins > 0.5).astype(np.intp)
-        codes: NDArray[np.intp] = margins.argmax(axis=1)
-        return codes
 
     def _probabilities(self, margins: Margins) -> Floats:
         if margins.ndim == 1:
@@ -811,12 +808,6 @@ class HistBoostClassifier(HistClassifier):
 
     def _weights(self, weights: Floats) -> NDArray[np.float32]:
         return weights.astype(np.float32)
-
-    def _codes(self, margins: Margins) -> NDArray[np.intp]:
-        if margins.ndim == 1:
-            return (margins > 0.0).astype(np.intp)
-        codes: NDArray[np.intp] = margins.argmax(axis=1)
-        return codes
 
     def _probabilities(self, margins: Margins) -> Floats:
         exact = margins.astype(np.float64)

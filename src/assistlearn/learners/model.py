@@ -528,17 +528,21 @@ def coarsened(estimator: Any, table: Any) -> Any:
     return _with_columns(table, {place: values for place, values in found.items() if values is not None})
 
 
-def _columns_of_floats(table: Any) -> Iterator[tuple[int, _Floats]]:
-    if isinstance(table, np.ndarray):
-        yield from enumerate(table.T if table.dtype.kind == "f" else ())
-    elif hasattr(table, "iloc"):
-        for place, kind in enumerate(table.dtypes):
-            if isinstance(kind, np.dtype) and kind.kind == "f":
-                yield place, table.iloc[:, place].to_numpy()
+def columns(table: Any) -> Iterator[Any]:
+    """Yield the columns of an array or of a data frame of pandas or polars; none of anything else."""
+    if hasattr(table, "iloc"):
+        yield from (table.iloc[:, place] for place in range(table.shape[1]))
     elif hasattr(table, "get_columns"):
-        for place, column in enumerate(table.get_columns()):
-            if column.dtype.is_float():
-                yield place, column.to_numpy()
+        yield from table.get_columns()
+    elif isinstance(table, np.ndarray):
+        yield from table.T
+
+
+def _columns_of_floats(table: Any) -> Iterator[tuple[int, _Floats]]:
+    for place, column in enumerate(columns(table)):
+        kind = column.dtype
+        if kind.is_float() if hasattr(kind, "is_float") else isinstance(kind, np.dtype) and kind.kind == "f":
+            yield place, column if isinstance(column, np.ndarray) else column.to_numpy()
 
 
 def _with_columns(table: Any, coarse: dict[int, _Floats]) -> Any:
