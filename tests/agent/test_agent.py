@@ -24,6 +24,14 @@ def begun(estimator, holdout=None, table=X) -> Agent:
     return agent
 
 
+def three_turns(agent: Agent) -> Agent:
+    state = State.start(40, 2)
+    for number in (1, 2, 3):
+        answer = agent.take_turn(Turn(number, number, 5), state, Ascii())
+        state.apply(answer.reward, answer.verdict.model_weight)
+    return agent
+
+
 def test_its_answer_says_where_it_is_right_and_what_that_is_worth():
     state = State.start(40, 2)
     answer = begun(DecisionTreeClassifier(max_depth=1)).take_turn(Turn(1, 1, 5), state, Ascii())
@@ -73,28 +81,19 @@ def test_it_answers_for_the_held_out_samples():
 
 
 def test_ending_cuts_back_to_the_first_rounds():
-    agent = begun(DecisionTreeClassifier(max_depth=1))
-    state = State.start(40, 2)
-    for number in (1, 2, 3):
-        answer = agent.take_turn(Turn(number, number, 5), state, Ascii())
-        state.apply(answer.reward, answer.verdict.model_weight)
+    agent = three_turns(begun(DecisionTreeClassifier(max_depth=1)))
     agent.end(2)
     assert [kept.round for kept in agent.models] == [1, 2]
 
 
 def test_beginning_again_forgets_the_models_of_the_last_run():
-    agent = begun(DecisionTreeClassifier(max_depth=1))
-    agent.take_turn(Turn(1, 1, 5), State.start(40, 2), Ascii())
+    agent = three_turns(begun(DecisionTreeClassifier(max_depth=1)))
     agent.begin(TrainingSamples(X, CODES), seed=0)
     assert agent.models == []
 
 
 def test_its_scores_are_its_own_weighted_votes():
-    agent = begun(DecisionTreeClassifier(max_depth=1))
-    state = State.start(40, 2)
-    for number in range(1, 4):
-        answer = agent.take_turn(Turn(number, number, 5), state, Ascii())
-        state.apply(answer.reward, answer.verdict.model_weight)
+    agent = three_turns(begun(DecisionTreeClassifier(max_depth=1)))
     expected = np.zeros((40, 2))
     for kept in agent.models:
         sign = np.where(kept.model.predict(X) == 1, 1.0, -1.0)
@@ -105,10 +104,7 @@ def test_its_scores_are_its_own_weighted_votes():
 def test_a_pipelines_transformers_see_new_rows_once_not_once_per_model():
     calls = []
     count = FunctionTransformer(lambda rows: calls.append(len(rows)) or rows)
-    agent = begun(make_pipeline(count, DecisionTreeClassifier(max_depth=1)))
-    state = State.start(40, 2)
-    for number in range(1, 4):
-        agent.take_turn(Turn(number, number, 5), state, Ascii())
+    agent = three_turns(begun(make_pipeline(count, DecisionTreeClassifier(max_depth=1))))
     calls.clear()
     agent.scores(X[:11], 11, 2, Ascii())
     assert calls == [11]
@@ -123,17 +119,17 @@ def test_a_model_that_answers_a_class_that_does_not_exist_is_refused(code: int):
         agent.scores(X, 40, 2, Ascii())
 
 
-def test_a_model_that_fails_to_predict_new_rows_is_named_with_its_round():
-    agent = begun(Failing(ValueError("no coffee left"), "predict elsewhere"))
-    agent.take_turn(Turn(1, 4, 5), State.start(40, 2), Ascii())
-    with pytest.raises(LearnerError, match=r"'lab'.*Failing could not predict.*round 4.*no coffee left"):
+@pytest.mark.parametrize("held_out", [False, True])
+def test_a_model_that_fails_to_predict_is_named_with_its_round(held_out):
+    agent = begun(Failing(ValueError("no coffee left"), "predict elsewhere"), holdout=X[:5] if held_out else None)
+
+    def answer() -> None:
+        agent.take_turn(Turn(1, 4, 5), State.start(40, 2), Ascii())
+        assert not held_out
         agent.scores(X[:5], 5, 2, Ascii())
 
-
-def test_a_model_that_fails_on_the_held_out_samples_is_named_with_its_round():
-    agent = begun(Failing(ValueError("no coffee left"), "predict elsewhere"), holdout=X[:5])
     with pytest.raises(LearnerError, match=r"'lab'.*Failing could not predict.*round 4.*no coffee left"):
-        agent.take_turn(Turn(1, 4, 5), State.start(40, 2), Ascii())
+        answer()
 
 
 def test_a_constant_answer_of_the_other_class_is_useless_with_three_classes_or_not():

@@ -432,12 +432,7 @@ class OwnerLimits:
             )
 
     def check_people(self, n_people: int) -> None:
-        """Raise if a run would train on too few of the agent's rows; how many they are is not said."""
-        if self._min_people is not None and n_people < self._min_people:
-            raise RefusedError(
-                f"Agent {self._agent!r} only trains on at least {self._min_people:,} people that it knows; this run "
-                "has fewer. Its owner may lower min_people, under [allow] in the agent file."
-            )
+        check_people(self._agent, n_people, self._min_people, "min_people, under [allow]")
 
     def used(self, peer: str, count: PeerCount, day: str) -> Iterator[dict[str, Any]]:
         """Yield what is spent and left of each limit that is not about one run, as plain values."""
@@ -467,6 +462,15 @@ def use_of(
     """
     row = {"key": key, "initiator": initiator, "counts": counts}
     return row | {"allowed": allowed, "spent": spent, "left": left}
+
+
+def check_people(agent: str, n_people: float, least: int | None, key: str) -> None:
+    """Raise if a run would train on too few of an agent's rows; how many they are is not said."""
+    if least is not None and n_people < least:
+        raise RefusedError(
+            f"Agent {agent!r} only trains on at least {least:,} people that it knows; this run has fewer. Its owner "
+            f"may lower {key} in the agent file."
+        )
 
 
 def _number(said: int | str | None, default: int | None) -> int | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from assistlearn import storage
 from assistlearn.agent.agent import Answer, ChangesVotes, KeptModel, Turn
 from assistlearn.agent.file import PrivacyRules
-from assistlearn.agent.limits import People, PeopleTold, Release, ToldBook
+from assistlearn.agent.limits import People, PeopleTold, Release, ToldBook, check_people
 from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import Rows
 from assistlearn.core import Reward, SoftReward
@@ -269,12 +269,7 @@ class PrivacyKeeper:
             )
 
     def check_people(self, n_people: float) -> None:
-        """Raise if a run would train on too few of the agent's rows; how many they are is not said."""
-        if self.rules.min_samples is not None and n_people * SLACK < self.rules.min_samples:
-            raise RefusedError(
-                f"Agent {self._agent!r} only trains on at least {self.rules.min_samples:,} people that it knows; this "
-                "run has fewer. Its owner may lower min_samples, under [privacy] in the agent file."
-            )
+        check_people(self._agent, n_people * SLACK, self.rules.min_samples, "min_samples, under [privacy]")
 
     def check_classes(self, codes: Codes, weights: Floats | None) -> None:
         """Raise if the agent holds too few people, in all or of one class. The error does not say how many they are.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from decimal import Context, Decimal
 from functools import lru_cache
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import constriction
 import msgspec
@@ -209,12 +209,6 @@ FIRST = 8
 _EACH_ITS_OWN = constriction.stream.model.Categorical(perfect=False)
 
 
-class Coder(Protocol):
-    def code(self, shares: Floats) -> Symbols:
-        """Return the next symbols, one for each row of shares; a row holds the share of each possible symbol."""
-        ...
-
-
 class Writer:
     """Writes symbols.
 
@@ -234,6 +228,7 @@ class Writer:
         self._place = 0
 
     def code(self, shares: Floats) -> Symbols:
+        """Write the next symbols, one for each row of shares; a row holds the share of each possible symbol."""
         symbols = self._symbols[self._place : self._place + len(shares)]
         self._place += len(shares)
         self._coder.encode(symbols, _EACH_ITS_OWN, shares)
@@ -261,6 +256,9 @@ class Reader:
             raise ProtocolError("Entropy-coded bytes are left over after the last value.")
 
 
+Coder: TypeAlias = Writer | Reader
+
+
 def blocks(n: int, first: int = FIRST, most: int = 2**16) -> Iterator[slice]:
     """Yield the blocks of ``n`` symbols: each a quarter of all before it, but at least ``first`` and at most ``most``.
 
@@ -283,8 +281,6 @@ def _bytes_to_words(data: bytes) -> NDArray[np.uint32]:
         raise ProtocolError(f"The number of entropy-coded bytes must be a multiple of four, not {len(data)}.")
     return np.frombuffer(data, "<u4").astype(np.uint32)
 
-
-# Quantised scores and rewards as they travel: whole levels times a scale, entropy-coded.
 
 # Rewards, and answers for hold-out samples, as they travel: bits, class codes, or quantised scores.
 
@@ -317,18 +313,15 @@ def pack_reward(reward: Reward, codes: Codes) -> PackedReward:
 
     ``codes`` are the labels of its samples. The reader has them, too, so that scores need fewer bits.
     """
-    return (
-        pack_levels(reward.levels, reward.bits, reward.scale, codes)
-        if isinstance(reward, SoftReward)
-        else pack_bits(reward)
-    )
+    if isinstance(reward, SoftReward):
+        return pack_levels(reward.levels, reward.bits, reward.scale, codes)
+    return pack_bits(reward)
 
 
 def unpack_reward(packed: PackedReward, codes: Codes, n_classes: int) -> Reward:
     if isinstance(packed, Bits):
         return unpack_bits(packed, len(codes))
-    n_scores = 1 if n_classes == 2 else n_classes
-    return _unpack(packed, len(codes), n_scores, codes)
+    return _unpack(packed, len(codes), n_classes, codes)
 
 
 def pack_holdout(answer: HoldoutAnswer, n_classes: int) -> PackedHoldout:
@@ -349,7 +342,7 @@ def unpack_holdout(packed: PackedHoldout | None, n: int, n_classes: int) -> Hold
 
 
 def unpack_votes(packed: Levels, n: int, n_classes: int) -> SoftReward:
-    return _unpack(packed, n, 1 if n_classes == 2 else n_classes, None)
+    return _unpack(packed, n, n_classes, None)
 
 
 def loudness(said: Reward | HoldoutAnswer, model_weight: float) -> float:
@@ -363,16 +356,16 @@ def loudness(said: Reward | HoldoutAnswer, model_weight: float) -> float:
     return abs(model_weight) * said.loudest()
 
 
-def _unpack(packed: Levels, n: int, n_scores: int, truth: Codes | None) -> SoftReward:
+def _unpack(packed: Levels, n: int, n_classes: int, truth: Codes | None) -> SoftReward:
     if packed.bits not in DTYPES:
         raise ProtocolError(f"Quantised numbers have {sorted(DTYPES)} bits, not {packed.bits}.")
+    n_scores = 1 if n_classes == 2 else n_classes
     levels, scale = unpack_levels(packed, n * n_scores, packed.bits, n_scores, truth)
     if not scale > 0.0:
         raise ProtocolError(f"The scale {scale} of quantised numbers is not positive.")
     if n_scores == 1:
         return SoftReward(levels, scale, packed.bits)
-    kind = ScoreVectors if n_scores > 2 else SoftReward
-    return kind(levels.reshape(n, n_scores), scale, packed.bits)
+    return ScoreVectors(levels.reshape(n, n_scores), scale, packed.bits)
 
 
 # Quantised scores: a fixed number of bits each, or entropy-coded.
