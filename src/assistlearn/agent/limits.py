@@ -1,4 +1,4 @@
-"""The limits that an agent's owner sets, copies of what they count, and how lost counts are rebuilt."""
+"""The limits that an agent's owner sets, the book of what was told about each person, and how lost counts are rebuilt."""
 
 from __future__ import annotations
 
@@ -39,6 +39,139 @@ from assistlearn.protocol.ledger import (
 )
 from assistlearn.storage import wait_for
 from assistlearn.types import Floats
+
+# The ledger counts, for each initiator by itself and for ever: forgetting a run does not reduce the count. To add a
+# limit, add a line to ``LIMITS`` and a key of the same name to ``Allowance``. To count something new, add a line to the
+# ledger's ``UNITS``.
+
+MIN_PEOPLE = 20
+"""The default for the fewest training samples that the agent must hold: as many as two agents must share anyway."""
+
+OVER: dict[Span, str] = {"all": "in all", "day": "a day", "run": "in one run"}
+
+ANSWERED_IN_BITS = (type_of(m.TakeTurn), type_of(m.TakeAgain), type_of(m.Predict))
+
+
+LIMITS: dict[str, tuple[str, Span, Callable[[int], int | None]]] = {
+    "max_runs": ("runs", "all", lambda rows: 100),
+    "max_turns": ("turns", "run", lambda rows: 100),
+    "max_total_turns": ("turns", "all", lambda rows: None),
+    "max_ids_a_day": ("ids", "day", lambda rows: max(10_000, 10 * rows)),
+    "max_total_ids": ("ids", "all", lambda rows: max(1_000_000, 1_000 * rows)),
+    "max_votes_a_day": ("votes", "day", lambda rows: max(10_000, 10 * rows)),
+    "max_total_votes": ("votes", "all", lambda rows: max(1_000_000, 1_000 * rows)),
+    "max_total_bits": ("bits", "all", lambda rows: None),
+}
+"""Every limit on what is counted: its key in ``[allow]``, what is counted, over which time, and its default by the rows
+of the table (None for any amount). A day has room for ten times the people in the table. That is enough to train and to
+predict, to begin again after an interruption, and for an initiator that knows more people. The totals have room for
+years of such days."""
+
+
+class OwnerLimits:
+    """How much an owner lets others ask of an agent whose table has so many rows.
+
+    >>> limits = OwnerLimits("lab", Allowance(("clinic",), max_runs=5, max_turns="none"), rows=1_000)
+    >>> limits.most
+    {'max_runs': 5, 'max_ids_a_day': 10000, 'max_total_ids': 1000000, 'max_votes_a_day': 10000,
+     'max_total_votes': 1000000}
+    >>> limits.check_samples(1_000_000)
+    """
+
+    def __init__(self, agent: str, allowance: Allowance, rows: int) -> None:
+        self.initiators = allowance.initiators
+        self._agent = agent
+        most = {key: _number(getattr(allowance, key), default(rows)) for key, (_, _, default) in LIMITS.items()}
+        self.most = {key: amount for key, amount in most.items() if amount is not None}
+        self._max_samples = _number(allowance.max_samples, None)
+        self._min_people = _number(allowance.min_people, MIN_PEOPLE)
+
+    @property
+    def most_samples(self) -> int | None:
+        """How many samples can be asked about at once; None where nothing bounds them."""
+        bounds = [most for key, most in self.most.items() if LIMITS[key][0] == "ids"]
+        return min([*bounds, *([] if self._max_samples is None else [self._max_samples])], default=None)
+
+    def claim(self, peer: str, type: str, run: str, amount: int, turn: int | None = None) -> Claim:
+        def check(count: PeerCount, fresh: int, day: str) -> None:
+            if fresh:
+                self._check(count, fresh, day, peer, type, run)
+
+        return Claim(amount, check, turn)
+
+    def _check(self, count: PeerCount, amount: int, day: str, peer: str, type: str, run: str) -> None:
+        for key, most in self.most.items():
+            unit, span, _ = LIMITS[key]
+            if unit == UNITS.get(type):
+                asked = amount
+            elif unit == "bits" and type in ANSWERED_IN_BITS:
+                asked = 1
+            else:
+                continue
+            used = count.used(unit, span, day, run)
+            if used + asked > most:
+                later = " Or ask again tomorrow (UTC)." if span == "day" and asked <= most else ""
+                goes_on = type in (type_of(m.TakeTurn), type_of(m.TakeAgain))  # without this agent's further turns
+                raise (SitsOutError if goes_on else RefusedError)(
+                    f"Agent {self._agent!r} allows {peer!r} {most:,} {unit} {OVER[span]}: {used:,} "
+                    f"are used, {asked:,} more are asked for. Its owner may raise {key}, under [allow] in the "
+                    f"agent file.{later}"
+                )
+
+    def check_samples(self, n_samples: int) -> None:
+        if self._max_samples is not None and n_samples > self._max_samples:
+            raise RefusedError(
+                f"Agent {self._agent!r} allows at most {self._max_samples:,} samples at once; {n_samples:,} are asked "
+                "for. Its owner may raise max_samples, under [allow] in the agent file."
+            )
+
+    def check_people(self, n_people: int) -> None:
+        check_people(self._agent, n_people, self._min_people, "min_people, under [allow]")
+
+    def used(self, peer: str, count: PeerCount, day: str) -> Iterator[dict[str, Any]]:
+        """Yield what is spent and left of each limit that is not about one run, as plain values."""
+        for key, most in self.most.items():
+            unit, span, _ = LIMITS[key]
+            if span != "run":
+                used = count.used(unit, span, day, "")
+                yield use_of(f"allow.{key}", peer, f"{unit} {OVER[span]}", most, used, max(most - used, 0))
+
+    def of_one_run(self) -> dict[str, int | None]:
+        turns = {key: self.most.get(key) for key, (_, span, _) in LIMITS.items() if span == "run"}
+        return turns | {"max_samples": self._max_samples, "min_people": self._min_people}
+
+
+def use_of(
+    key: str,
+    initiator: str | None,
+    counts: str,
+    allowed: float | tuple[str, ...] | None,
+    spent: float | None = None,
+    left: float | None = None,
+) -> dict[str, Any]:
+    """Return what is spent and left of one limit of an agent's file, such as ``"privacy.max_rounds"``.
+
+    ``initiator`` is None for a limit on each run by itself, which is not spent. ``allowed`` is None for any amount.
+    Where each person is counted, the figures are those of the person about whom most was told.
+    """
+    row = {"key": key, "initiator": initiator, "counts": counts}
+    return row | {"allowed": allowed, "spent": spent, "left": left}
+
+
+def check_people(agent: str, n_people: float, least: int | None, key: str) -> None:
+    """Raise if a run would train on too few of an agent's rows; how many they are is not said."""
+    if least is not None and n_people < least:
+        raise RefusedError(
+            f"Agent {agent!r} only trains on at least {least:,} people that it knows; this run has fewer. Its owner "
+            f"may lower {key} in the agent file."
+        )
+
+
+def _number(said: int | str | None, default: int | None) -> int | None:
+    if said is None:
+        return default
+    return said if isinstance(said, int) else None
+
 
 # What an agent has told each initiator about each person, since the first run: bits, votes, randomised answers.
 
@@ -344,139 +477,6 @@ def told_at(book: ToldBook) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-# The ledger counts, for each initiator by itself and for ever: forgetting a run does not reduce the count. To add a
-# limit, add a line to ``LIMITS`` and a key of the same name to ``Allowance``. To count something new, add a line to the
-# ledger's ``UNITS``.
-
-MIN_PEOPLE = 20
-"""The default for the fewest training samples that the agent must hold: as many as two agents must share anyway."""
-
-OVER: dict[Span, str] = {"all": "in all", "day": "a day", "run": "in one run"}
-
-ANSWERED_IN_BITS = (type_of(m.TakeTurn), type_of(m.TakeAgain), type_of(m.Predict))
-
-
-LIMITS: dict[str, tuple[str, Span, Callable[[int], int | None]]] = {
-    "max_runs": ("runs", "all", lambda rows: 100),
-    "max_turns": ("turns", "run", lambda rows: 100),
-    "max_total_turns": ("turns", "all", lambda rows: None),
-    "max_ids_a_day": ("ids", "day", lambda rows: max(10_000, 10 * rows)),
-    "max_total_ids": ("ids", "all", lambda rows: max(1_000_000, 1_000 * rows)),
-    "max_votes_a_day": ("votes", "day", lambda rows: max(10_000, 10 * rows)),
-    "max_total_votes": ("votes", "all", lambda rows: max(1_000_000, 1_000 * rows)),
-    "max_total_bits": ("bits", "all", lambda rows: None),
-}
-"""Every limit on what is counted: its key in ``[allow]``, what is counted, over which time, and its default by the rows
-of the table (None for any amount). A day has room for ten times the people in the table. That is enough to train and to
-predict, to begin again after an interruption, and for an initiator that knows more people. The totals have room for
-years of such days."""
-
-
-class OwnerLimits:
-    """How much an owner lets others ask of an agent whose table has so many rows.
-
-    >>> limits = OwnerLimits("lab", Allowance(("clinic",), max_runs=5, max_turns="none"), rows=1_000)
-    >>> limits.most
-    {'max_runs': 5, 'max_ids_a_day': 10000, 'max_total_ids': 1000000, 'max_votes_a_day': 10000,
-     'max_total_votes': 1000000}
-    >>> limits.check_samples(1_000_000)
-    """
-
-    def __init__(self, agent: str, allowance: Allowance, rows: int) -> None:
-        self.initiators = allowance.initiators
-        self._agent = agent
-        most = {key: _number(getattr(allowance, key), default(rows)) for key, (_, _, default) in LIMITS.items()}
-        self.most = {key: amount for key, amount in most.items() if amount is not None}
-        self._max_samples = _number(allowance.max_samples, None)
-        self._min_people = _number(allowance.min_people, MIN_PEOPLE)
-
-    @property
-    def most_samples(self) -> int | None:
-        """How many samples can be asked about at once; None where nothing bounds them."""
-        bounds = [most for key, most in self.most.items() if LIMITS[key][0] == "ids"]
-        return min([*bounds, *([] if self._max_samples is None else [self._max_samples])], default=None)
-
-    def claim(self, peer: str, type: str, run: str, amount: int, turn: int | None = None) -> Claim:
-        def check(count: PeerCount, fresh: int, day: str) -> None:
-            if fresh:
-                self._check(count, fresh, day, peer, type, run)
-
-        return Claim(amount, check, turn)
-
-    def _check(self, count: PeerCount, amount: int, day: str, peer: str, type: str, run: str) -> None:
-        for key, most in self.most.items():
-            unit, span, _ = LIMITS[key]
-            if unit == UNITS.get(type):
-                asked = amount
-            elif unit == "bits" and type in ANSWERED_IN_BITS:
-                asked = 1
-            else:
-                continue
-            used = count.used(unit, span, day, run)
-            if used + asked > most:
-                later = " Or ask again tomorrow (UTC)." if span == "day" and asked <= most else ""
-                goes_on = type in (type_of(m.TakeTurn), type_of(m.TakeAgain))  # without this agent's further turns
-                raise (SitsOutError if goes_on else RefusedError)(
-                    f"Agent {self._agent!r} allows {peer!r} {most:,} {unit} {OVER[span]}: {used:,} "
-                    f"are used, {asked:,} more are asked for. Its owner may raise {key}, under [allow] in the "
-                    f"agent file.{later}"
-                )
-
-    def check_samples(self, n_samples: int) -> None:
-        if self._max_samples is not None and n_samples > self._max_samples:
-            raise RefusedError(
-                f"Agent {self._agent!r} allows at most {self._max_samples:,} samples at once; {n_samples:,} are asked "
-                "for. Its owner may raise max_samples, under [allow] in the agent file."
-            )
-
-    def check_people(self, n_people: int) -> None:
-        check_people(self._agent, n_people, self._min_people, "min_people, under [allow]")
-
-    def used(self, peer: str, count: PeerCount, day: str) -> Iterator[dict[str, Any]]:
-        """Yield what is spent and left of each limit that is not about one run, as plain values."""
-        for key, most in self.most.items():
-            unit, span, _ = LIMITS[key]
-            if span != "run":
-                used = count.used(unit, span, day, "")
-                yield use_of(f"allow.{key}", peer, f"{unit} {OVER[span]}", most, used, max(most - used, 0))
-
-    def of_one_run(self) -> dict[str, int | None]:
-        turns = {key: self.most.get(key) for key, (_, span, _) in LIMITS.items() if span == "run"}
-        return turns | {"max_samples": self._max_samples, "min_people": self._min_people}
-
-
-def use_of(
-    key: str,
-    initiator: str | None,
-    counts: str,
-    allowed: float | tuple[str, ...] | None,
-    spent: float | None = None,
-    left: float | None = None,
-) -> dict[str, Any]:
-    """Return what is spent and left of one limit of an agent's file, such as ``"privacy.max_rounds"``.
-
-    ``initiator`` is None for a limit on each run by itself, which is not spent. ``allowed`` is None for any amount.
-    Where each person is counted, the figures are those of the person about whom most was told.
-    """
-    row = {"key": key, "initiator": initiator, "counts": counts}
-    return row | {"allowed": allowed, "spent": spent, "left": left}
-
-
-def check_people(agent: str, n_people: float, least: int | None, key: str) -> None:
-    """Raise if a run would train on too few of an agent's rows; how many they are is not said."""
-    if least is not None and n_people < least:
-        raise RefusedError(
-            f"Agent {agent!r} only trains on at least {least:,} people that it knows; this run has fewer. Its owner "
-            f"may lower {key} in the agent file."
-        )
-
-
-def _number(said: int | str | None, default: int | None) -> int | None:
-    if said is None:
-        return default
-    return said if isinstance(said, int) else None
 
 
 # Copies of what the ledger counts for each initiator are kept in two other places, so that a lost ledger is noticed:
