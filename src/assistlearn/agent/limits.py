@@ -1,4 +1,4 @@
-"""The limits that an agent's owner sets, the book of what was told about each person, and how lost counts are rebuilt."""
+"""The limits that an owner sets, the book of what was told about each person, and how lost counts are rebuilt."""
 
 from __future__ import annotations
 
