@@ -16,10 +16,13 @@ from assistlearn.cli.progress import Bar
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.report import pictures as canvas
+from assistlearn.web.live import LiveRun
 from tests.agent.recording import record
 from tests.attacks.attack import attack
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
+from tests.web.serving import TOKEN, asked
+from tests.web.serving import shown as shown_live
 
 HARMFUL = ["=cmd|' /C calc'!A0", "@SUM(1)", "+1+cmd", "-2-3", "\t=1", "\uff1d1", "-"]
 HARMLESS = ["p-1", "-12", "+4.5e-3", "", "it's", "1=1"]
@@ -55,7 +58,13 @@ def test_a_control_character_in_a_label_stops_no_report(tmp_path):
     assert assistlearn("report", run, "--out", tmp_path / "report.html").code == 0
     shown = assistlearn("show", run)
     assert shown.code == 0
-    assert "\x1b" not in shown.out
+    texts = [shown.out, (tmp_path / "report.html").read_text()]
+    with shown_live(LiveRun(run)) as port:
+        status, _, page = asked(port, f"/{TOKEN}/")
+        assert status == 200
+    for text in (*texts, page):
+        assert "yes\\x01\\x1b[2J" in text
+        assert not {"\x01", "\x1b"} & set(text)
 
 
 def test_a_picture_takes_every_character():

@@ -138,6 +138,23 @@ def test_a_service_is_ready_once_it_needs_no_file_answers_over_tls_and_ends_in_g
     assert said["probabilities"] == {name: row[f"probability of {name}"] for name in ("no", "yes")}
 
 
+def test_a_service_without_a_helper_answers_as_predict_does_without_it(run, tmp_path):
+    command = [sys.executable, "-m", "assistlearn", "serve", str(run), "--port", "0", "--json", "--no-token"]
+    with subprocess.Popen([*command, "--without", "lab"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            facts = json.loads(process.stdout.readline())
+            with urllib.request.urlopen(f"{facts['address']}/predict?id={NEW[0]}", timeout=60) as answer:
+                (said,) = json.load(answer)["predictions"]
+        finally:
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert said["voted"] == ["clinic", "scans"]
+    with forked():
+        (row,) = predicted(run, NEW[0], without="lab").values()
+    assert said["probabilities"] == {name: row[f"probability of {name}"] for name in ("no", "yes")}
+    assistlearn("serve", run, "--without", "nobody").failed(2, "nobody")
+
+
 def _children(pid: int) -> list[int]:
     tasks = Path(f"/proc/{pid}/task")
     return [int(child) for task in os.listdir(tasks) for child in (tasks / task / "children").read_text().split()]

@@ -13,10 +13,12 @@ from rich.console import Console
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain
+from assistlearn.agent.file import load_description
 from assistlearn.cli.progress import WorthBar
 from assistlearn.evaluation.pilots import Worth
 from assistlearn.events import RunFinished, SamplesOpened, StopReason, TurnFinished
 from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.label_ledger import LabelLedger
 from tests.cli.program import Said, assistlearn
 from tests.cli.small_agents import write_agents
 
@@ -76,6 +78,12 @@ def test_no_other_command_goes_on_with_it(broken_off, command):
 def test_its_terms_cannot_be_changed_on_the_way(broken_off):
     folder = broken_off[0]
     assistlearn("worth", "--resume", folder, "--at-least", "0.1").failed(2, "--at-least cannot be given with --resume")
+
+
+def test_the_true_labels_that_a_pilot_tells_are_booked_as_told(agents, finished):
+    spent = LabelLedger(load_description(agents[0]).models, "ill", []).spent()
+    assert len(spent) >= BLOCK
+    assert np.isinf(spent).all()
 
 
 def test_the_answer_is_that_of_the_estimator(agents, finished):

@@ -106,11 +106,12 @@ def served(run: Path, wait: bool = True) -> Iterator[Served]:
             thread.join()
 
 
-def predicted(run: Path, *ids: str) -> dict[str, dict[str, Any]]:
+def predicted(run: Path, *ids: str, without: str | None = None) -> dict[str, dict[str, Any]]:
     """Predict with the command, and return the rows of its file by id."""
+    left_out = [] if without is None else ["--without", without]
     asked, out = run.parent / "asked.csv", run.parent / "predictions.csv"
     pl.DataFrame({"patient": list(ids)}).write_csv(asked)
-    said = assistlearn("predict", run, "--ids", asked, "--out", out, "--allow-absent", "--force", "--json")
+    said = assistlearn("predict", run, "--ids", asked, "--out", out, "--allow-absent", "--force", "--json", *left_out)
     assert said.code == 0, said.err
     rows = pl.read_csv(out, schema_overrides={"patient": pl.String, "prediction": pl.String}).to_dicts()
     return {row["patient"]: row for row in rows}

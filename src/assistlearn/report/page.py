@@ -120,8 +120,23 @@ def templates(*packages: str) -> Environment:
     """Return the templates of reports, after those of other packages. Values that are put into them are escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    loader = ChoiceLoader([PackageLoader(name) for name in (*packages, "assistlearn.report")])
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(name) for name in (*packages, "assistlearn.report")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        finalize=_visible,
+    )
+
+
+def _visible(value: Any) -> Any:
+    """Return a text with its control characters written out, such as those of a terminal in a label."""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", value)
+    return value
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 # -- files
