@@ -113,7 +113,7 @@ def ways(folder: Path) -> dict[str, dict[str, int]]:
 
     from assistlearn import AssistedClassifier
     from assistlearn.agent.file import load_description
-    from assistlearn.tables.reading import read_table
+    from assistlearn.tables.table import read_table
     from bench.way_of_a_reward import follow
 
     X, y = load_breast_cancer(return_X_y=True)

@@ -34,7 +34,7 @@ from rich.progress import track
 from rich.table import Table
 
 from assistlearn.agent.file import parse_description
-from assistlearn.tables.reading import read_table
+from assistlearn.tables.table import read_table
 from bench.evidence_page import ROOT, put
 
 PAGE = ROOT / "bench" / "tables.md"

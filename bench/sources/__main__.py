@@ -97,7 +97,7 @@ def by_polars(place: str) -> pl.DataFrame:
 
 def by_agent(place: str) -> str:
     from assistlearn.agent.file import parse_description
-    from assistlearn.tables.reading import read_table
+    from assistlearn.tables.table import read_table
 
     where = (
         {"query": QUERY, "database": place, "local_server": True}

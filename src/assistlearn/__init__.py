@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from assistlearn.evaluation.shares import mean_shares
     from assistlearn.events import StopReason
     from assistlearn.report.displays import AssistanceDisplay, SharesDisplay, WorthDisplay, save_report
-    from assistlearn.tables.table_preprocessor import TablePreprocessor
+    from assistlearn.tables.preparation import TablePreprocessor
 
 __all__ = [
     "AssistanceDisplay",
@@ -34,7 +34,7 @@ _HOMES = {
     "Contribution": "core",
     "SharesDisplay": "report.displays",
     "StopReason": "events",
-    "TablePreprocessor": "tables.table_preprocessor",
+    "TablePreprocessor": "tables.preparation",
     "WorthDisplay": "report.displays",
     "assistance_gain": "estimators",
     "load": "estimators",

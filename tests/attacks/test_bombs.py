@@ -15,7 +15,7 @@ from skops.io import dumps
 from assistlearn.agent.file import load_description, make_learner
 from assistlearn.errors import DescriptionError, IdsError, LearnerError, TableError, UntrustedFileError
 from assistlearn.learners.model import loads_trusted
-from assistlearn.tables.reading import read_table
+from assistlearn.tables.table import read_table
 from bench import bombs
 from tests.agent.conftest import write_agent
 from tests.attacks.attack import attack

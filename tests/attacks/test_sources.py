@@ -11,9 +11,9 @@ import pytest
 
 from assistlearn.agent.file import load_description
 from assistlearn.errors import AssistLearnError, DescriptionError, TableError
-from assistlearn.tables.reading import read_table
 from assistlearn.tables.settings import ReadingLimits, TableUrl, is_own_host
 from assistlearn.tables.sources import databases, remote
+from assistlearn.tables.table import read_table
 from bench.sources import servers
 from tests.agent.conftest import write_agent
 from tests.attacks.attack import attack

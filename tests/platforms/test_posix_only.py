@@ -49,7 +49,7 @@ for name in assistlearn.__all__:
 from assistlearn.cli import app, begin, predict, report, train
 import assistlearn.reach.processes.agent_process, assistlearn.reach.processes.reach_processes
 import assistlearn.agent.service, assistlearn.agent.loading, assistlearn.agent.consent
-import assistlearn.initiator.folder, assistlearn.initiator.label_ledger, assistlearn.tables.reading
+import assistlearn.initiator.folder, assistlearn.initiator.label_ledger, assistlearn.tables.table
 import assistlearn.cli.train, assistlearn.cli.begin, assistlearn.cli
 """
 

@@ -15,8 +15,8 @@ from assistlearn.agent.file import parse_description
 from assistlearn.errors import ColumnsError, TableError
 from assistlearn.tables import kinds
 from assistlearn.tables.kinds import cleaned, column_of, convert
-from assistlearn.tables.reading import read_table
 from assistlearn.tables.schema import Column, Kind
+from assistlearn.tables.table import read_table
 
 
 def read(values: list[str | None], **how: bool) -> tuple[Kind, list[object]]:

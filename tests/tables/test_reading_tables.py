@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from assistlearn.agent.file import load_description
 from assistlearn.errors import ColumnsError, IdsError, MissingTableError, TableError
-from assistlearn.tables.reading import read_table
 from assistlearn.tables.settings import ReadingLimits
 from assistlearn.tables.sources.csv import SAMPLED_ROWS, CsvSource
+from assistlearn.tables.table import read_table
 
 CSV = "id,age,town,y\n007,41,Ulm,sick\n008,,Bern,well\n009,37.5,Ulm,well\n"
 

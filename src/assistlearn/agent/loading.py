@@ -41,11 +41,9 @@ from assistlearn.errors import (
     listed,
 )
 from assistlearn.tables.kinds import line_for, unread_dates, unread_decimals
-from assistlearn.tables.labels import notes_on_labels, tells_labels
 from assistlearn.tables.preparation import check_features, default_pipeline, learner_rows
-from assistlearn.tables.reading import get_ready_to_read, read_table
-from assistlearn.tables.schema import Column, Kind, Schema, columns_called
-from assistlearn.tables.table import Table, distributions, moved
+from assistlearn.tables.schema import Column, Kind, Schema, columns_called, notes_on_labels, tells_labels
+from assistlearn.tables.table import Table, distributions, get_ready_to_read, moved, read_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +72,7 @@ def load_agent(
     r"""Read an agent's file and table, make its learner, and check all of it; nothing is fitted or written.
 
     With the ``schema`` of the training table, rows are read for prediction: see
-    :func:`~assistlearn.tables.reading.read_table`. The estimator depends on the schema and the file only, so it is the
+    :func:`~assistlearn.tables.table.read_table`. The estimator depends on the schema and the file only, so it is the
     one of training. The first thing that is wrong in the file or the table is raised; its ``others`` are all else that
     was found.
     """

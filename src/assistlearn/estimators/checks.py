@@ -27,7 +27,6 @@ from assistlearn.methods.label_private import caution
 from assistlearn.plan import SETTINGS
 from assistlearn.session.judging import Votes
 from assistlearn.tables.columns import FrameReader
-from assistlearn.tables.labels import notes_on_classes
 from assistlearn.tables.preparation import (
     default_pipeline,
     has_gaps,
@@ -37,6 +36,7 @@ from assistlearn.tables.preparation import (
     takes_kinds,
     takes_missing,
 )
+from assistlearn.tables.schema import notes_on_classes
 from assistlearn.tables.settings import PreprocessingSettings
 from assistlearn.types import Bools, Codes, Floats
 

@@ -63,7 +63,7 @@ OWN_TYPES = (
     "assistlearn.learners.folds.Honesty",
     "assistlearn.learners.learner.Learner",
     "assistlearn.tables.columns.FrameReader",
-    "assistlearn.tables.table_preprocessor.TablePreprocessor",
+    "assistlearn.tables.preparation.TablePreprocessor",
     *MODEL_TYPES,
     "assistlearn.events.StopReason",
     "assistlearn.events.TurnFinished",

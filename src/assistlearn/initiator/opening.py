@@ -37,7 +37,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import shown
 from assistlearn.session.setup import check_holdout
 from assistlearn.storage import private_folder
-from assistlearn.tables.labels import notes_on_labels
+from assistlearn.tables.schema import notes_on_labels
 from assistlearn.types import Bools
 
 # -- a new run: checked as far as it can be before anything is sent, and written into its folder

@@ -44,7 +44,7 @@ from assistlearn.protocol.codec import check_words, is_for_prediction, shown, ty
 from assistlearn.protocol.ledger import Direction, Entry, entries_of
 from assistlearn.protocol.messages import Message, Problem, TurnTaken
 from assistlearn.storage import private_folder
-from assistlearn.tables.labels import classes_in
+from assistlearn.tables.schema import classes_in
 from assistlearn.tables.table import Table
 from assistlearn.types import Codes, Floats
 

@@ -13,9 +13,9 @@ import pytest
 
 from assistlearn.agent.file import load_description
 from assistlearn.errors import MissingTableError, TableError
-from assistlearn.tables.reading import read_table
 from assistlearn.tables.sources import remote
 from assistlearn.tables.sources.parquet import ParquetSource
+from assistlearn.tables.table import read_table
 from bench.sources import servers
 
 ROWS = {"id": ["a", "b"], "x": [1.0, 2.0]}

@@ -7,7 +7,7 @@ import pytest
 
 from assistlearn.agent.file import load_description
 from assistlearn.errors import MissingTableError, TableError
-from assistlearn.tables.reading import read_table
+from assistlearn.tables.table import read_table
 
 
 def read(path):

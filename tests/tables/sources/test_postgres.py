@@ -11,8 +11,8 @@ import pytest
 
 from assistlearn.agent.file import load_description
 from assistlearn.errors import ColumnsError, IdsError, MissingTableError, TableError
-from assistlearn.tables.reading import read_table
 from assistlearn.tables.schema import Kind
+from assistlearn.tables.table import read_table
 from bench.sources import servers
 
 MADE = """

@@ -9,8 +9,8 @@ import pytest
 
 from assistlearn.agent.file import load_description
 from assistlearn.errors import TableError
-from assistlearn.tables.reading import read_table
 from assistlearn.tables.sources.databases import ROWS
+from assistlearn.tables.table import read_table
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import pytest
 
 from assistlearn.agent.file import load_description
 from assistlearn.errors import MissingTableError, TableError
-from assistlearn.tables.reading import read_table
 from assistlearn.tables.settings import TableUrl
 from assistlearn.tables.sources.remote import trouble_with
+from assistlearn.tables.table import read_table
 from bench.sources import servers
 
 CSV = b"id,x\na,1\nb,2\n"

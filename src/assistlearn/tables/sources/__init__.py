@@ -1,7 +1,7 @@
 """Where a table's columns come from, one file for each kind of place. Only the columns asked for are read.
 
 Polars reads the files (``bench/tables.md`` has the measurement that chose it); databases answer queries.
-To add a source, write a ``Source``, and name it in ``open_source`` (:mod:`assistlearn.tables.reading`).
+To add a source, write a ``Source``, and name it in ``open_source`` (:mod:`assistlearn.tables.table`).
 """
 
 from __future__ import annotations
