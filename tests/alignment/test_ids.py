@@ -106,14 +106,8 @@ def test_leading_zeros_case_signs_and_inner_blanks_mean_something():
 
 @pytest.mark.parametrize("make", [list, pl.Series, lambda values: np.array(values, dtype=object)])
 def test_a_fraction_of_zeros_means_nothing_in_text_either(make):
-    assert texts_of(make(["17.0", "-3.00", "0017.0", "1.0e3", "p.0", "1.0.0"])) == [
-        "17",
-        "-3",
-        "0017",
-        "1.0e3",
-        "p.0",
-        "1.0.0",
-    ]
+    written = {"17.0": "17", "-3.00": "-3", "0017.0": "0017", "1.0e3": "1.0e3", "p.0": "p.0", "1.0.0": "1.0.0"}
+    assert texts_of(make([*written])) == [*written.values()]
 
 
 def test_negative_zero_is_zero():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from assistlearn.alignment import Ids, PsiHelper, PsiInitiator, curve, wire
+from assistlearn.alignment import Ids, PsiHelper, PsiInitiator, curve, roles
 from assistlearn.alignment import psi as cipher
 from assistlearn.alignment.psi import Cipher
 from assistlearn.errors import AlignmentError, MissingExtraError, SettingsError
@@ -65,8 +65,8 @@ def test_progress_grows_to_the_number_of_elements_of_each_step(n_jobs):
 def test_keys_are_fresh_for_every_alignment():
     initiator, helper = by_psi(OURS, THEIRS)
     first, second = initiator.start(), initiator.start()
-    requests = [wire.decode(data, wire.PsiRequest, 10_000) for data in (first, second)]
-    answers = [wire.decode(helper.answer(data), wire.PsiAnswer, 10_000) for data in (first, second)]
+    requests = [roles.decode(data, roles.PsiRequest, 10_000) for data in (first, second)]
+    answers = [roles.decode(helper.answer(data), roles.PsiAnswer, 10_000) for data in (first, second)]
     assert not points_of(requests[0].points) & points_of(requests[1].points)
     assert not points_of(answers[0].own) & points_of(answers[1].own)
 
@@ -81,19 +81,19 @@ def test_a_point_beside_the_curve_is_refused_and_the_alignment_can_go_on(n_jobs)
     initiator, _ = by_psi(OURS, THEIRS)
     helper = PsiHelper(Ids(THEIRS), ANY_OVERLAP, n_jobs=n_jobs)
     request = initiator.start()
-    message = wire.decode(request, wire.PsiRequest, 10_000)
-    broken = wire.PsiRequest(message.token, message.points[:-33] + b"\x03" + b"\xff" * 32)
+    message = roles.decode(request, roles.PsiRequest, 10_000)
+    broken = roles.PsiRequest(message.token, message.points[:-33] + b"\x03" + b"\xff" * 32)
     with pytest.raises(AlignmentError, match=r"A point between positions 32 and 39 is not on the curve"):
-        helper.answer(wire.encode(broken))
+        helper.answer(roles.encode(broken))
     assert initiator.finish(helper.answer(request)).sum() == 20
 
 
 @pytest.mark.parametrize("spoil", [lambda p: p[33:] + p[:33], lambda p: p[:33] + p[:33] + p[66:]])
 def test_unsorted_or_repeated_points_are_refused(spoil):
     initiator, helper = by_psi(OURS, THEIRS)
-    message = wire.decode(initiator.start(), wire.PsiRequest, 10_000)
+    message = roles.decode(initiator.start(), roles.PsiRequest, 10_000)
     with pytest.raises(AlignmentError, match="initiator's points are not sorted, or one is repeated"):
-        helper.answer(wire.encode(wire.PsiRequest(message.token, spoil(message.points))))
+        helper.answer(roles.encode(roles.PsiRequest(message.token, spoil(message.points))))
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_unsorted_or_repeated_points_are_refused(spoil):
 def test_a_helper_that_answers_nonsense_is_refused(spoil, message):
     initiator, helper = by_psi(OURS, THEIRS)
     answer = helper.answer(initiator.start())
-    good = wire.decode(answer, wire.PsiAnswer, 10_000)
+    good = roles.decode(answer, roles.PsiAnswer, 10_000)
     own, both = spoil(good.own, good.both)
     with pytest.raises(AlignmentError, match=message):
-        initiator.finish(wire.encode(wire.PsiAnswer(good.token, own, both)))
+        initiator.finish(roles.encode(roles.PsiAnswer(good.token, own, both)))
     assert initiator.finish(answer).sum() == 20
 
 
@@ -129,10 +129,10 @@ def test_a_helper_that_answers_nonsense_is_refused(spoil, message):
 def test_an_order_with_impossible_places_is_refused(places, message):
     initiator, helper = by_psi(OURS, THEIRS)
     initiator.finish(helper.answer(initiator.start()))
-    good = wire.decode(initiator.settle(), wire.SampleOrder, 10_000)
-    bad = wire.SampleOrder(good.token, good.key, good.digest, places.astype("<i4").tobytes())
+    good = roles.decode(initiator.settle(), roles.SampleOrder, 10_000)
+    bad = roles.SampleOrder(good.token, good.key, good.digest, places.astype("<i4").tobytes())
     with pytest.raises(AlignmentError, match=message):
-        helper.agree(wire.encode(bad))
+        helper.agree(roles.encode(bad))
 
 
 @pytest.fixture

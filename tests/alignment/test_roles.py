@@ -1,12 +1,20 @@
 """Laws that hold whichever way two agents find their shared samples."""
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistlearn.alignment import HashHelper, HashInitiator, Ids, Minimum, PsiHelper, PsiInitiator, samples_of_run, wire
+from assistlearn.alignment import (
+    HashHelper,
+    HashInitiator,
+    Ids,
+    Minimum,
+    PsiHelper,
+    PsiInitiator,
+    roles,
+    samples_of_run,
+)
 from assistlearn.errors import AlignmentError, OverlapError, SettingsError
 from tests.alignment.agents import ANY_OVERLAP, SECRET, by_hash, by_psi, rows_in_clear, two_tables
 
@@ -16,28 +24,16 @@ THEIRS = list(range(90, 130))[::-1]
 
 
 @ways
-@given(tables=two_tables())
-@settings(max_examples=40)
-def test_a_helper_ends_with_its_rows_in_the_initiators_order(way, tables):
-    ours, theirs = tables
-    initiator, helper = way(ours, theirs)
-    expected = rows_in_clear(ours, theirs)
-    held = initiator.finish(helper.answer(initiator.start()))
-    initiator.confirm(helper.agree(initiator.settle()))
-    np.testing.assert_array_equal(held, expected >= 0)
-    np.testing.assert_array_equal(helper.rows, expected)
-
-
-@ways
 @given(tables=two_tables(), data=st.data())
 @settings(max_examples=40)
-def test_any_choice_of_samples_keeps_their_order(way, tables, data):
+def test_a_helper_ends_with_its_rows_of_any_choice_of_samples_in_the_initiators_order(way, tables, data):
     ours, theirs = tables
-    kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(ours), max_size=len(ours))))
+    kept = data.draw(st.none() | st.lists(st.booleans(), min_size=len(ours), max_size=len(ours)))
     initiator, helper = way(ours, theirs)
-    initiator.finish(helper.answer(initiator.start()))
-    initiator.confirm(helper.agree(initiator.settle(kept)))
-    np.testing.assert_array_equal(helper.rows, rows_in_clear(ours, theirs)[kept])
+    expected = rows_in_clear(ours, theirs)
+    np.testing.assert_array_equal(initiator.finish(helper.answer(initiator.start())), expected >= 0)
+    initiator.confirm(helper.agree(initiator.settle(None if kept is None else np.array(kept))))
+    np.testing.assert_array_equal(helper.rows, expected if kept is None else expected[np.array(kept)])
 
 
 @ways
@@ -51,16 +47,6 @@ def test_an_intersection_of_three_agents_is_what_all_of_them_hold(way):
     for name, (initiator, helper) in pairs.items():
         initiator.confirm(helper.agree(initiator.settle(samples)))
         assert [tables[name][row] for row in helper.rows] == list(range(30, 60, 2))
-
-
-@ways
-def test_columns_of_different_types_align(way):
-    whole = np.arange(1000, 1030).astype(float)
-    text = pl.Series([f" {number} " for number in range(1029, 999, -1)])
-    initiator, helper = way(whole, text)
-    assert initiator.finish(helper.answer(initiator.start())).all()
-    initiator.confirm(helper.agree(initiator.settle()))
-    assert helper.rows.tolist() == list(range(29, -1, -1))
 
 
 @ways
@@ -152,10 +138,10 @@ def test_an_order_under_another_digest_is_refused(way):
     held = initiator.finish(helper.answer(initiator.start()))
     fewer = held.copy()
     fewer[np.flatnonzero(held)[0]] = False
-    right = wire.decode(initiator.settle(held), wire.SampleOrder, 10_000)
-    other = wire.decode(initiator.settle(fewer), wire.SampleOrder, 10_000)
+    right = roles.decode(initiator.settle(held), roles.SampleOrder, 10_000)
+    other = roles.decode(initiator.settle(fewer), roles.SampleOrder, 10_000)
     with pytest.raises(AlignmentError, match="the initiator means other samples"):
-        helper.agree(wire.encode(wire.SampleOrder(right.token, right.key, right.digest, other.samples)))
+        helper.agree(roles.encode(roles.SampleOrder(right.token, right.key, right.digest, other.samples)))
 
 
 @ways
@@ -166,9 +152,9 @@ def test_a_helper_that_does_not_confirm_is_named(way):
     initiator.settle()
     with pytest.raises(AlignmentError, match="'lab' did not confirm"):
         initiator.confirm(first)
-    token = wire.decode(first, wire.Confirmation, 1000).token
+    token = roles.decode(first, roles.Confirmation, 1000).token
     with pytest.raises(AlignmentError, match="'lab' did not confirm"):
-        initiator.confirm(wire.encode(wire.Confirmation(token, b"")))
+        initiator.confirm(roles.encode(roles.Confirmation(token, b"")))
 
 
 @ways

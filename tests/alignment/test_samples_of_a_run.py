@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistlearn.alignment import Ids, Minimum, samples_of_run
-from assistlearn.alignment.samples import confirmation, order_digest
+from assistlearn.alignment.roles import confirmation, order_digest
 from assistlearn.errors import OverlapError, SettingsError
 from tests.alignment.agents import rows_in_clear, two_tables
 

@@ -15,7 +15,7 @@ from assistlearn.agent import store as problem_log
 from assistlearn.agent.file import Allowance
 from assistlearn.agent.loading import gate
 from assistlearn.agent.store import RunStore
-from assistlearn.alignment import wire
+from assistlearn.alignment import roles
 from assistlearn.errors import ProtocolError, RefusedError
 from assistlearn.initiator.run import Connection
 from assistlearn.protocol import MemoryTransport, decode, encode
@@ -135,8 +135,8 @@ def test_ids_cannot_be_guessed_without_end(tmp_path):
 def test_two_million_guesses_are_refused_before_they_are_compared(tmp_path):
     lab = allowing(tmp_path)
     lab.open()
-    first = wire.decode(initiator_of(["p"]).start(), wire.HashRequest, 1_000)
-    guesses = wire.encode(msgspec.structs.replace(first, digests=os.urandom(16 * 2_000_000)))
+    first = roles.decode(initiator_of(["p"]).start(), roles.HashRequest, 1_000)
+    guesses = roles.encode(msgspec.structs.replace(first, digests=os.urandom(16 * 2_000_000)))
     request = encode(m.Align(run="r1", purpose="predict", step=1, data=guesses))
     begun = time.perf_counter()
     reply = lab.ask(request)

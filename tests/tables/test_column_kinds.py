@@ -139,19 +139,7 @@ def test_codes_are_the_same_whether_stored_as_text_integers_or_floats():
 
 VALUES = st.sampled_from(
     [
-        "1",
-        "2.5",
-        "x",
-        "true",
-        "False",
-        "2020-02-29",
-        "2020-02-29T12:00",
-        "-",
-        "?",
-        "none",
-        " ",
-        " 1 ",
-        "1,5",
+        *("1", "2.5", "x", "true", "False", "2020-02-29", "2020-02-29T12:00", "-", "?", "none", " ", " 1 ", "1,5"),
         "3 kg",
         None,
     ]

@@ -117,7 +117,10 @@ def test_every_learner_takes_a_table_with_text_gaps_and_surprises(learner):
     assert set(model.predict(learner_rows(estimator, STRANGE))) <= {0, 1}
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=names)
+ONE_FOR_EACH_FRONT = [DecisionTreeClassifier(), GradientBoostingClassifier(), LogisticRegression(), MultinomialNB()]
+
+
+@pytest.mark.parametrize("learner", ONE_FOR_EACH_FRONT, ids=names)
 def test_fitted_preprocessing_is_saved_without_types_of_our_own(learner):
     features, codes = messy()
     front = default_pipeline(SCHEMA, learner)[:-1].fit(features, codes)

@@ -39,7 +39,7 @@ def test_a_table_has_ids_features_and_labels(write_agent):
 
 
 def test_a_gzip_file_in_capitals_with_empty_cells_at_the_end_is_read(write_agent, tmp_path):
-    rows = "".join(f"p{i},{i * i % 977},\n" for i in range(2000))  # long enough for line feeds among the packed bytes
+    rows = "".join(f"p{i},{i * i % 977},\n" for i in range(1999)) + "z,,\n"  # with line feeds among the packed bytes
     (tmp_path / "LAB.CSV.GZ").write_bytes(gzip.compress(f"id,x,z\n{rows}q,1,3\n".encode()))
     assert read(write_agent(table='"LAB.CSV.GZ"')).features["z"].to_list() == [None] * 2000 + [3.0]
 
@@ -119,12 +119,8 @@ def test_features_are_included_and_excluded_by_name_and_pattern(write_agent):
     assert read(write_agent(text, label='"y"')).features.columns == ["x1", "x2", "x10", "age"]
     more = '[features]\ninclude = ["age", "x*"]\nexclude = ["x?"]\n'
     assert read(write_agent(text, more, label='"y"')).features.columns == ["x10", "age"]
-    assert read(write_agent(text, '[features]\ninclude = ["*"]\n', label='"y"')).features.columns == [
-        "x1",
-        "x2",
-        "x10",
-        "age",
-    ]
+    every = read(write_agent(text, '[features]\ninclude = ["*"]\n', label='"y"'))
+    assert every.features.columns == ["x1", "x2", "x10", "age"]
 
 
 def test_to_exclude_the_id_or_the_label_is_to_say_the_obvious(write_agent):
@@ -275,10 +271,6 @@ def test_text_of_wide_letters_is_refused_with_the_remedy(write_agent, tmp_path, 
     (tmp_path / "lab.csv").write_bytes(CSV.encode(encoding))
     with pytest.raises(TableError, match="UTF-8"):
         read(path)
-
-
-def test_empty_cells_at_the_end_of_a_row_are_no_short_row(write_agent):
-    assert read(write_agent("id,x,z\na,1,\nb,,\nc,2,3\n")).features["z"].to_list() == [None, None, 3.0]
 
 
 def test_the_index_of_a_data_frame_is_no_feature(write_agent):

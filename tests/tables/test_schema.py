@@ -81,7 +81,7 @@ def test_predictions_do_not_depend_on_the_order_of_the_columns(tmp_path, ending)
 
 
 @BOTH
-@pytest.mark.parametrize("name", FEATURES)
+@pytest.mark.parametrize("name", ["age", "town"])
 def test_a_column_that_is_gone_is_refused_by_name(tmp_path, ending, name):
     with pytest.raises(ColumnsError) as caught:
         read_again(tmp_path, TRAINED.drop(name), ending)
@@ -124,8 +124,10 @@ def test_a_column_whose_values_no_longer_fit_is_refused_by_name(tmp_path, ending
         read_again(tmp_path, TRAINED.with_columns(pl.Series(name, values)), ending)
 
 
-@pytest.mark.parametrize("values", [[[1]] * 4, [{"a": 1}] * 4, [b"a"] * 4, [dt.time(1)] * 4])
-@pytest.mark.parametrize("name", FEATURES)
+@pytest.mark.parametrize(
+    ("name", "values"),
+    zip(FEATURES, [[[1]] * 4, [{"a": 1}] * 4, [b"a"] * 4, [dt.time(1)] * 4, [["u"]] * 4], strict=True),
+)
 def test_a_column_of_a_type_that_is_no_feature_is_refused_by_name(tmp_path, name, values):
     with pytest.raises(TableError, match=rf"column '{name}' held .*, and is of type .* now\. Change it back"):
         read_again(tmp_path, TRAINED.with_columns(pl.Series(name, values)), "parquet")

@@ -26,7 +26,7 @@ from assistlearn.agent.privacy import PrivacyKeeper
 from assistlearn.agent.store import RunStore, note_problem
 from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import normalise, without_case
-from assistlearn.alignment.samples import Minimum
+from assistlearn.alignment.roles import Minimum
 from assistlearn.core.people import Groups
 from assistlearn.errors import (
     AlignmentError,

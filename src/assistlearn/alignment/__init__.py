@@ -3,11 +3,18 @@
 Every step takes bytes or returns bytes. The caller carries them from one agent to the other.
 """
 
-from assistlearn.alignment.hashed import HashHelper, HashInitiator
 from assistlearn.alignment.ids import Ids, join_ids, normalise, normalise_one, split_ids
 from assistlearn.alignment.psi import PsiHelper, PsiInitiator
-from assistlearn.alignment.roles import Helper, Initiator, ids_asked
-from assistlearn.alignment.samples import Minimum, Overlap, samples_of_run
+from assistlearn.alignment.roles import (
+    HashHelper,
+    HashInitiator,
+    Helper,
+    Initiator,
+    Minimum,
+    Overlap,
+    ids_asked,
+    samples_of_run,
+)
 
 __all__ = [
     "HashHelper",

@@ -14,7 +14,7 @@ import importlib
 import signal
 import struct
 import sys
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import msgspec
 
@@ -25,17 +25,11 @@ FRAME = struct.Struct("<I")
 """The length of the message that follows."""
 
 
-class Piece(msgspec.Struct, frozen=True, array_like=True):
-    """Some ids, or some points (the other is empty), and the key to apply to them."""
+Piece: TypeAlias = tuple[bytes, list[str], bytes]
+"""A key, and the ids or the points (the others are empty) to apply it to."""
 
-    key: bytes
-    texts: list[str]
-    points: bytes
-
-
-class Done(msgspec.Struct, frozen=True, array_like=True):
-    points: bytes
-    error: str
+Done: TypeAlias = tuple[bytes, str]
+"""The points that came of it, or what is wrong."""
 
 
 def library() -> Any:
@@ -52,24 +46,25 @@ def work(piece: Piece) -> Done:
     """Apply the key to the ids and to the points, in their order.
 
     >>> a, b = new_key(), new_key()
-    >>> once = [work(Piece(key, ["p-17"], b"")).points for key in (a, b)]
-    >>> work(Piece(b, [], once[0])) == work(Piece(a, [], once[1]))
+    >>> once = [work((key, ["p-17"], b""))[0] for key in (a, b)]
+    >>> work((b, [], once[0])) == work((a, [], once[1]))
     True
     """
     psi = library()
-    if piece.texts:
-        request = psi.client.CreateFromKey(piece.key, True).CreateRequest(piece.texts)
-        return Done(b"".join(request.encrypted_elements), "")
-    split = [piece.points[at : at + POINT_BYTES] for at in range(0, len(piece.points), POINT_BYTES)]
+    key, texts, points = piece
+    if texts:
+        request = psi.client.CreateFromKey(key, True).CreateRequest(texts)
+        return b"".join(request.encrypted_elements), ""
+    split = [points[at : at + POINT_BYTES] for at in range(0, len(points), POINT_BYTES)]
     request = psi.Request(reveal_intersection=True, encrypted_elements=split)  # True: the order is kept
     try:
-        response = psi.server.CreateFromKey(piece.key, True).ProcessRequest(request)
+        response = psi.server.CreateFromKey(key, True).ProcessRequest(request)
     except RuntimeError:
-        return Done(b"", "is not on the curve")
-    return Done(b"".join(response.encrypted_elements), "")
+        return b"", "is not on the curve"
+    return b"".join(response.encrypted_elements), ""
 
 
-def send(stream: IO[bytes], message: msgspec.Struct) -> None:
+def send(stream: IO[bytes], message: Piece | Done) -> None:
     data = msgspec.msgpack.encode(message)
     stream.write(FRAME.pack(len(data)) + data)
     stream.flush()

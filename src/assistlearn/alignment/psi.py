@@ -26,11 +26,19 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.alignment import curve, wire
+from assistlearn.alignment import curve
 from assistlearn.alignment.curve import POINT_BYTES, Done, Piece
 from assistlearn.alignment.ids import CodedIds, Ids, Rows, codes_from, positions, refuse_repeated
-from assistlearn.alignment.roles import MAX_IDS, Helper, Initiator
-from assistlearn.alignment.samples import Minimum
+from assistlearn.alignment.roles import (
+    MAX_IDS,
+    AlignmentMessage,
+    Helper,
+    Initiator,
+    Minimum,
+    PsiAnswer,
+    PsiRequest,
+    decode,
+)
 from assistlearn.errors import AlignmentError, MissingExtraError, SettingsError
 from assistlearn.extras import install_line
 from assistlearn.types import Bools
@@ -72,15 +80,15 @@ class PsiInitiator(Initiator):
         self._cipher = Cipher(n_jobs)
         self._sorting = NOTHING
 
-    def _request(self, token: bytes) -> wire.AlignmentMessage:
+    def _request(self, token: bytes) -> AlignmentMessage:
         cipher = Cipher(self._n_jobs)  # a key is for one alignment
         points, sorting = _sort(cipher.points(self.ids, self._progress))
         self._cipher, self._sorting = cipher, sorting
-        return wire.PsiRequest(token, points.tobytes())
+        return PsiRequest(token, points.tobytes())
 
     def _read_answer(self, answer: bytes, token: bytes) -> Rows:
         n_ids = len(self.ids)
-        message = wire.decode(answer, wire.PsiAnswer, POINT_BYTES * (n_ids + self._max_ids), token)
+        message = decode(answer, PsiAnswer, POINT_BYTES * (n_ids + self._max_ids), token)
         both = codes_from(message.both, POINT_BYTES, "points under both keys")
         if len(both) != n_ids:
             raise AlignmentError(f"PsiAnswer: {len(both):,} points came back for {n_ids:,}.")
@@ -110,13 +118,13 @@ class PsiHelper(Helper):
         self._sorting = NOTHING
         self._n_asked = 0
 
-    def _answer(self, request: bytes) -> wire.AlignmentMessage:
-        message = wire.decode(request, wire.PsiRequest, POINT_BYTES * self._max_ids)
+    def _answer(self, request: bytes) -> AlignmentMessage:
+        message = decode(request, PsiRequest, POINT_BYTES * self._max_ids)
         theirs = _read_sorted(message.points, "initiator's points", self._max_ids)
         both = self._next.again(theirs)  # first, because it fails if they are no points
         own, self._sorting = _sort(self._next.points(self.ids))
         self._next, self._n_asked = Cipher(self._n_jobs), len(theirs)  # a key is for one alignment
-        return wire.PsiAnswer(message.token, own.tobytes(), both.tobytes())
+        return PsiAnswer(message.token, own.tobytes(), both.tobytes())
 
     def _rows_of(self, samples: bytes) -> Rows:
         if len(samples) % 4 or len(samples) > 4 * self._n_asked:
@@ -169,23 +177,25 @@ class Cipher:
 
     def points(self, ids: Ids, progress: Progress | None = None) -> CodedIds:
         texts = ids.texts.to_list()
-        pieces = [Piece(self._key, texts[at : at + PIECE], b"") for at in range(0, len(texts), PIECE)]
+        pieces = [(self._key, texts[at : at + PIECE], b"") for at in range(0, len(texts), PIECE)]
         return self._run(pieces, len(texts), progress)
 
     def again(self, points: CodedIds, progress: Progress | None = None) -> CodedIds:
-        pieces = [Piece(self._key, [], points[at : at + PIECE].tobytes()) for at in range(0, len(points), PIECE)]
+        pieces: list[Piece] = [
+            (self._key, [], points[at : at + PIECE].tobytes()) for at in range(0, len(points), PIECE)
+        ]
         return self._run(pieces, len(points), progress)
 
     def _run(self, pieces: Sequence[Piece], total: int, progress: Progress | None) -> CodedIds:
         parts: list[bytes] = []
         done = 0
         with _workers(min(self._n_jobs, len(pieces))) as workers:
-            for answer in workers(pieces):
-                if answer.error:
+            for points, error in workers(pieces):
+                if error:
                     last = min(done + PIECE, total) - 1
-                    raise AlignmentError(f"A point between positions {done:,} and {last:,} {answer.error}.")
-                parts.append(answer.points)
-                done += len(answer.points) // POINT_BYTES
+                    raise AlignmentError(f"A point between positions {done:,} and {last:,} {error}.")
+                parts.append(points)
+                done += len(points) // POINT_BYTES
                 if progress is not None:
                     progress(done, total)
         return np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(-1, POINT_BYTES)
@@ -251,7 +261,8 @@ class _Worker:
                 f"A worker process of the alignment ended early (exit code {self._process.wait()}). "
                 "Is there enough memory? Fewer processes (n_jobs) need less."
             )
-        return msgspec.msgpack.decode(data, type=Done)
+        done: Done = msgspec.msgpack.decode(data, type=Done)
+        return done
 
     def kill(self) -> None:
         self._process.kill()  # it holds nothing that has to be saved

@@ -190,7 +190,7 @@ def columns_of_query(*asked: Any) -> list[str]:
 
 def rows_of_query(*asked: Any) -> pl.DataFrame:
     with _answer_of_duckdb(*asked) as relation:
-        return pl.DataFrame(_ArrowStream(relation))
+        return pl.DataFrame(relation)
 
 
 @contextmanager
@@ -244,19 +244,6 @@ def files_named(query: str, folder: Path) -> list[str]:
             found |= {name, *matching, *(str((folder / each).resolve()) for each in (name, *matching))}
             found |= {str(folder.resolve() / each) for each in (name, *matching)}
     return sorted(found)
-
-
-class _ArrowStream:
-    """A relation of DuckDB that shows Polars its stream of rows, and nothing else.
-
-    Polars would try its other attributes too, and then DuckDB complains when the process ends.
-    """
-
-    def __init__(self, relation: Any) -> None:
-        self._relation = relation
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self._relation.__arrow_c_stream__(requested_schema)
 
 
 class PostgresSource:
