@@ -126,7 +126,7 @@ def test_a_column_whose_values_no_longer_fit_is_refused_by_name(tmp_path, ending
 
 @pytest.mark.parametrize(
     ("name", "values"),
-    zip(FEATURES, [[[1]] * 4, [{"a": 1}] * 4, [b"a"] * 4, [dt.time(1)] * 4, [["u"]] * 4], strict=True),
+    [*zip(FEATURES, [[[1]] * 4, [{"a": 1}] * 4, [b"a"] * 4, [dt.time(1)] * 4, [["u"]] * 4], strict=True)],
 )
 def test_a_column_of_a_type_that_is_no_feature_is_refused_by_name(tmp_path, name, values):
     with pytest.raises(TableError, match=rf"column '{name}' held .*, and is of type .* now\. Change it back"):
