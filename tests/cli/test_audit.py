@@ -43,12 +43,6 @@ def test_what_was_turned_away_is_shown_by_itself(agents):
     ]
 
 
-def test_one_of_a_thing_is_told_in_the_singular(agents):
-    ledger = Ledger(agents[1].parent / "lab-models" / "ledger.jsonl")
-    ledger.record("received", "clinic", "first", "open", b"first", Claim(1, lambda *_: None))
-    assert "Counted for clinic, since the first run: 1 run, 0 turns" in assistlearn("audit", agents[1]).out
-
-
 def test_what_is_used_of_the_limits_is_shown_with_forgotten_runs_in_it(agents):
     agents[1].write_text(
         agents[1].read_text() + '[allow]\ninitiators = ["clinic"]\nmax_runs = 3\nmax_ids_a_day = "none"\n'

@@ -154,14 +154,9 @@ def check_that_absent_agents_are_reported(agents: list[Path], run: Path, folder:
     assert accepted.code == 0
     assert accepted.json["absent"].keys() == {"lab", "scans"}
     lab.write_text(kept)
-    for text, words in (
-        ("person\np-001\n", "no column 'patient', which holds the ids at 'clinic'. Its columns are 'person'"),
-        ("patient\np-001\np-001\n", "1 id occurs more than once"),
-        ("patient\n", "there are no ids"),
-    ):
-        ids.write_text(text)
-        refused = assistlearn("predict", run, "--ids", ids, "--out", folder / "none.csv")
-        refused.failed(2, str(ids), words)
+    ids.write_text("patient\np-001\np-001\n")
+    refused = assistlearn("predict", run, "--ids", ids, "--out", folder / "none.csv")
+    refused.failed(2, str(ids), "1 id occurs more than once")
     assistlearn("predict", run, "--ids", folder / "nothing.csv").failed(2, "nothing.csv: there is no such file")
     assert not (folder / "none.csv").exists()
 

@@ -58,34 +58,6 @@ def train(folder: Path, **changed: object):
     return assistlearn("train", task(folder, **changed), "--out", folder / "run")
 
 
-# -- options --
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["train"], "Name a task file to start a run, or give --resume FOLDER"),
-        (["train", "task.toml", "--resume", "run"], "not both"),
-        (["train", "--resume", "run", "--out", "other"], "--out cannot be given with --resume"),
-        (["train", "--resume", "run", "--run", "other"], "--run cannot be given with --resume"),
-        (["train", "--resume", "nowhere"], "nowhere holds no run"),
-        (["train", "nowhere.toml"], "There is no task's file nowhere.toml"),
-        (["train", "--rounds", "3"], "--rounds can only be given with --from RUN"),
-        (["network", "create"], "Missing argument"),
-        (["network", "create", "nowhere.toml"], "There is no network's file nowhere.toml"),
-        (["network", "demo", "--rounds", "0"], "--rounds"),
-    ],
-    ids=" ".join,
-)
-def test_bad_arguments_end_with_2_for_people_and_for_scripts(arguments, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assistlearn(*arguments).failed(2, words)
-    said = assistlearn(*arguments, "--json")
-    assert said.code == said.json["exit_code"] == 2
-    assert words in said.json["message"]
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("verb", ["start", "check"])
 def test_a_folder_that_is_no_kit_is_said_so(tmp_path, verb):
     assistlearn("site", verb, tmp_path).failed(3, "is not a startup kit", "assistlearn network create")

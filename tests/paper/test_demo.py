@@ -8,6 +8,8 @@ import sys
 
 import numpy as np
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from paper import demo
 
@@ -17,6 +19,13 @@ def start_demo(*arguments, **environment):
     return subprocess.run(
         command, capture_output=True, text=True, encoding="utf-8", check=False, env=os.environ | environment
     )
+
+
+def demo_here(*arguments):
+    """Run the same in this process."""
+    app = typer.Typer()
+    app.command()(demo.main)
+    return CliRunner().invoke(app, ["--splits", "2", "--rounds", "2", *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +51,8 @@ def test_the_agents_share_all_pixels_and_no_pixel_twice():
 
 
 def test_json_holds_means_and_standard_errors_of_the_splits(tmp_path):
-    done = start_demo("--json", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = demo_here("--json", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
     for found in json.loads(done.stdout)["models"].values():
         splits = found["accuracy_per_split"]
         assert len(splits) == 2
@@ -68,6 +77,6 @@ def test_a_table_is_printed_and_one_picture_written_and_no_window_opened(tmp_pat
 
 def test_a_file_in_place_of_the_folder_is_refused_before_any_work(tmp_path):
     (tmp_path / "out").write_text("not a folder")
-    done = start_demo("--out", tmp_path / "out")
-    assert done.returncode == 2
+    done = demo_here("--out", tmp_path / "out")
+    assert done.exit_code == 2
     assert "Invalid value for '--out'" in done.stderr

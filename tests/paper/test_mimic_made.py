@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import sys
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -212,44 +213,22 @@ def test_impossible_values_do_not_count(hospital: Hospital, folder: Path) -> Non
     assert [value(data, f"coma scale, {part}") for part in ("eyes", "motor", "verbal")] == [3, 3, 3]
 
 
-@pytest.mark.parametrize(
-    ("item", "recorded", "celsius"),
-    [
-        (678, 98.6, 37),
-        (223761, 104, 40),
-        (676, 36.5, 36.5),
-        (223762, 98.6, 37),  # Fahrenheit in the field for Celsius
-        (678, 38.5, 38.5),  # and the reverse
-        (223761, 60, np.nan),  # neither
-        (676, 0, np.nan),
-    ],
-)
-def test_temperatures_become_degrees_celsius(
-    item: int, recorded: float, celsius: float, hospital: Hospital, folder: Path
+CONVERTED = [
+    *[("temperature", *each) for each in ((678, 98.6, 37), (223761, 104, 40), (676, 36.5, 36.5))],
+    ("temperature", 223762, 98.6, 37),  # Fahrenheit in the field for Celsius
+    ("temperature", 678, 38.5, 38.5),  # and the reverse
+    *[("temperature", *each) for each in ((223761, 60, np.nan), (676, 0, np.nan))],  # neither
+    *[("weight", *each) for each in ((762, 80, 80), (226512, 70.5, 70.5), (226531, 200, 90.718474))],
+    *[("height", *each) for each in ((920, 70, 177.8), (226707, 60, 152.4), (226730, 168, 168), (226730, 68, np.nan))],
+]
+
+
+@pytest.mark.parametrize(("name", "item", "recorded", "meant"), CONVERTED)
+def test_temperatures_weights_and_heights_become_celsius_kilograms_and_centimetres(
+    name: str, item: int, recorded: float, meant: float, hospital: Hospital, folder: Path
 ) -> None:
     hospital.chart(item, recorded)
-    assert value(load(hospital, folder), "temperature") == pytest.approx(celsius, abs=1e-6, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("item", "recorded", "kilograms"), [(762, 80, 80), (226512, 70.5, 70.5), (226531, 200, 90.718474)]
-)
-def test_weights_become_kilograms(
-    item: int, recorded: float, kilograms: float, hospital: Hospital, folder: Path
-) -> None:
-    hospital.chart(item, recorded)
-    assert value(load(hospital, folder), "weight") == pytest.approx(kilograms, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("item", "recorded", "centimetres"),
-    [(920, 70, 177.8), (226707, 60, 152.4), (226730, 168, 168), (226730, 68, np.nan)],
-)
-def test_heights_become_centimetres(
-    item: int, recorded: float, centimetres: float, hospital: Hospital, folder: Path
-) -> None:
-    hospital.chart(item, recorded)
-    assert value(load(hospital, folder), "height") == pytest.approx(centimetres, abs=1e-6, nan_ok=True)
+    assert value(load(hospital, folder), name) == pytest.approx(meant, abs=1e-6, nan_ok=True)
 
 
 @pytest.mark.parametrize(("recorded", "fraction"), [(50, 0.5), (0.4, 0.4), (1, 1), (100, 1), (2, np.nan), (21, 0.21)])
@@ -345,18 +324,44 @@ def test_admissions_are_needed_for_the_stay_in_hospital_only(hospital: Hospital,
         mimic_long_stay(data=folder, stay="hospital")
 
 
-def test_a_missing_column_is_named(hospital: Hospital, folder: Path) -> None:
-    hospital.write(folder)
-    path = folder / "LABEVENTS.csv"
-    path.write_text(path.read_text().replace("charttime", "time"))
-    with pytest.raises(CorruptDataError, match=r"LABEVENTS\.csv has no column charttime\. Its columns are row_id"):
-        mimic_long_stay(data=folder)
+def changed(name: str, change: Callable[[str], str]) -> Callable[[Path], None]:
+    def do(folder: Path) -> None:
+        (folder / name).write_text(change((folder / name).read_text()))
+
+    return do
 
 
-def test_an_empty_file_is_named(hospital: Hospital, folder: Path) -> None:
-    hospital.write(folder)
-    (folder / "PATIENTS.csv").write_text("")
-    with pytest.raises(CorruptDataError, match=r"PATIENTS\.csv has no column subject_id, dob\. Its columns are none"):
+def misnamed(folder: Path) -> None:
+    (folder / "CHARTEVENTS.csv").rename(folder / "CHARTEVENTS.csv.gz")
+
+
+SPOILED: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a missing column": (
+        changed("LABEVENTS.csv", lambda text: text.replace("charttime", "time")),
+        r"LABEVENTS\.csv has no column charttime\. Its columns are row_id",
+    ),
+    "an empty file": (
+        changed("PATIENTS.csv", lambda text: ""),
+        r"PATIENTS\.csv has no column subject_id, dob\. Its columns are none",
+    ),
+    "not compressed": (misnamed, r"CHARTEVENTS\.csv\.gz could not be read"),
+    "too few values": (
+        changed("CHARTEVENTS.csv", lambda text: text + "2,1,1500\n"),
+        r"CHARTEVENTS\.csv could not be read(.|\n)*Line: 3",
+    ),
+    "a time that is none": (
+        changed("CHARTEVENTS.csv", lambda text: text.replace("2100-01-01 09:30:00", "yesterday")),
+        r"CHARTEVENTS\.csv could not be read(.|\n)*yesterday",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SPOILED)
+def test_a_file_that_is_not_as_it_should_be_is_named(kind: str, hospital: Hospital, folder: Path) -> None:
+    spoil, words = SPOILED[kind]
+    hospital.chart(211, 80)
+    spoil(hospital.write(folder))
+    with pytest.raises(CorruptDataError, match=words):
         mimic_long_stay(data=folder)
 
 
@@ -366,31 +371,6 @@ def test_a_file_that_was_cut_off_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5000])
     with pytest.raises(CorruptDataError, match=r"CHARTEVENTS\.csv\.gz could not be read"):
         mimic_long_stay(data=tmp_path)
-
-
-def test_a_file_that_is_not_compressed_though_it_says_so_is_named(hospital: Hospital, folder: Path) -> None:
-    hospital.write(folder)
-    (folder / "CHARTEVENTS.csv").rename(folder / "CHARTEVENTS.csv.gz")
-    with pytest.raises(CorruptDataError, match=r"CHARTEVENTS\.csv\.gz could not be read"):
-        mimic_long_stay(data=folder)
-
-
-def test_a_row_with_too_few_values_is_named(hospital: Hospital, folder: Path) -> None:
-    hospital.chart(211, 80)
-    hospital.write(folder)
-    with (folder / "CHARTEVENTS.csv").open("a") as stream:
-        stream.write("2,1,1500\n")
-    with pytest.raises(CorruptDataError, match=r"CHARTEVENTS\.csv could not be read(.|\n)*Line: 3"):
-        mimic_long_stay(data=folder)
-
-
-def test_a_time_that_is_none_is_named(hospital: Hospital, folder: Path) -> None:
-    hospital.chart(211, 80)
-    hospital.write(folder)
-    path = folder / "CHARTEVENTS.csv"
-    path.write_text(path.read_text().replace("2100-01-01 09:30:00", "yesterday"))
-    with pytest.raises(CorruptDataError, match=r"CHARTEVENTS\.csv could not be read(.|\n)*yesterday"):
-        mimic_long_stay(data=folder)
 
 
 def test_the_listed_checksums_are_compared(hospital: Hospital, folder: Path) -> None:

@@ -62,11 +62,6 @@ def test_other_settings_make_other_replications(settings, tmp_path):
     assert all(len(each.accuracy["ASCII"]) == 4 for each in run(longer, tmp_path))
 
 
-def test_side_by_side_gives_the_same_numbers(settings, tmp_path):
-    alone = numbers(run(settings, tmp_path / "alone"))
-    assert numbers(run(settings, tmp_path / "pair", jobs=2)) == alone
-
-
 def test_more_replications_leave_the_first_ones_as_they_are(settings, tmp_path):
     few = numbers(run(msgspec.structs.replace(settings, replications=1), tmp_path))
     many = numbers(run(settings, tmp_path))
@@ -74,7 +69,7 @@ def test_more_replications_leave_the_first_ones_as_they_are(settings, tmp_path):
     assert len(many) == 3
 
 
-def test_real_samples_reach_the_other_processes(data_folder, tmp_path):
+def test_side_by_side_real_samples_reach_the_other_processes_and_give_the_same_numbers(data_folder, tmp_path):
     wine = msgspec.structs.replace(quick(read_settings("fig3d")), replications=2)
     alone = numbers(run(wine, tmp_path / "alone", data=str(data_folder)))
     assert numbers(run(wine, tmp_path / "pair", jobs=2, data=str(data_folder))) == alone
