@@ -21,7 +21,7 @@ import assistlearn
 from assistlearn import AssistedClassifier, StopReason, assistance_gain
 from assistlearn.errors import ColumnsError, SettingsError
 from tests.estimators.data import birds, pair
-from tests.estimators.test_the_papers_loop import AGENTS, assert_same, by_the_paper
+from tests.estimators.test_the_papers_method import AGENTS, assert_papers, by_the_paper
 from tests.papers_settings import PAPERS
 
 BANK = ("bank", None, [])
@@ -75,7 +75,7 @@ def test_it_is_the_papers_loop_of_the_helpers(agents, method):
     clf = AssistedClassifier([BANK, *agents], method=method, n_rounds=6, random_state=0).fit(X, y)
     rounds = [[name for name, _, _ in agents]] * 6
     run, scores = by_the_paper(agents, X, np.unique(y, return_inverse=True)[1], rounds, simple=method == "simple")
-    assert_same(clf, run, scores, X)
+    assert_papers(clf, run, scores, X)
     assert not clf.agent_scores(X)["bank"].any()
 
 

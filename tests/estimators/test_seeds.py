@@ -1,8 +1,12 @@
 """Chance has one source: the same seed gives the same bits, and it reaches every learner."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -10,7 +14,7 @@ from sklearn.random_projection import GaussianRandomProjection
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from assistlearn import AssistedClassifier
-from tests.estimators.data import birds, left, right
+from tests.estimators.data import birds, cancer, left, right, wine
 from tests.learners.classifiers import Witness
 from tests.papers_settings import PAPERS
 
@@ -98,3 +102,44 @@ def test_a_seed_that_is_none_is_refused(seed):
     X, y = birds()
     with pytest.raises(ValueError, match=r"(?i)seed"):
         two(DecisionTreeClassifier(), seed).fit(X, y)
+
+
+# -- what a newcomer gets without settings is what we recommend, and one word brings the paper's method
+
+
+RECOMMENDED = {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 20, "n_rounds": 20}
+TWO = [("a", DecisionTreeClassifier(max_depth=2), slice(0, 3)), ("b", GaussianNB(), slice(3, None))]
+
+
+def assert_same_fits(clf: AssistedClassifier, other: AssistedClassifier, data) -> None:
+    X, y = data()
+    assert_same_bits(clf.fit(X, y), other.fit(X, y), X)
+    assert (clf.stop_reason_, clf.n_rounds_) == (other.stop_reason_, other.n_rounds_)
+
+
+@pytest.mark.parametrize(
+    ("agents", "data"), [(TWO, wine), (None, cancer)], ids=["two agents", "one agent, who was not named"]
+)
+def test_without_settings_it_is_the_recommended_way_to_the_bit(agents, data):
+    recommended = AssistedClassifier(agents, random_state=0, **RECOMMENDED)
+    assert_same_fits(AssistedClassifier(agents, random_state=0), recommended, data)
+
+
+@pytest.mark.parametrize("method", ["ascii", "simple", "ensemble"])
+@pytest.mark.parametrize("agents", [TWO, None], ids=["two agents", "one agent, who was not named"])
+def test_one_word_is_a_method_of_the_paper_to_the_bit(agents, method):
+    papers = AssistedClassifier(agents, random_state=0, **(PAPERS | {"method": method, "n_rounds": 20}))
+    assert_same_fits(AssistedClassifier(agents, method=method, random_state=0), papers, birds)
+
+
+def test_what_goes_with_the_method_stays_open_in_the_parameters():
+    X, y = wine()
+    fitted = AssistedClassifier(TWO, n_rounds=1).fit(X, y)
+    for clf in (fitted, clone(fitted)):
+        assert {name: clf.get_params()[name] for name in ("reward", "combine", "models_per_turn")} == {
+            "reward": None,
+            "combine": None,
+            "models_per_turn": None,
+        }
+    assert fitted.set_params(method="ascii").fit(X, y).combination_ is None
+    np.testing.assert_array_equal(fitted.classes_, np.unique(y))

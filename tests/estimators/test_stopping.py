@@ -6,9 +6,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, Contribution, StopReason
-from assistlearn.errors import AssistLearnWarning, SettingsError
-from tests.estimators.data import birds, every, pair
-from tests.learners.classifiers import Memory, Opposite
+from assistlearn.errors import SettingsError
+from tests.estimators.data import birds, pair
+from tests.learners.classifiers import Opposite
 from tests.papers_settings import PAPERS
 
 TREE = DecisionTreeClassifier(max_depth=2)
@@ -40,29 +40,6 @@ def test_contributions_are_frozen_records_of_what_everybody_may_know():
     assert contribution.mean_reward == pytest.approx(right)
     assert contribution.accuracy == pytest.approx(right)
     assert contribution.perfect is False
-
-
-def test_a_weak_agent_is_skipped_or_ends_the_run():
-    X, y = birds()
-    table = np.c_[X, np.unique(y, return_inverse=True)[1]]
-    agents = [("a", TREE, slice(0, 3)), ("idle", Opposite(), [6]), ("b", GaussianNB(), slice(3, 6))]
-    skipped = AssistedClassifier(agents, n_rounds=4, random_state=0, method="ascii").fit(table, y)
-    assert skipped.stop_reason_ is StopReason.ALL_ROUNDS_DONE
-    assert {c.agent for c in skipped.contributions_} == {"a", "b"}
-    stopped = AssistedClassifier(agents, n_rounds=4, weak_agent="stop", random_state=0, method="ascii").fit(table, y)
-    assert stopped.stop_reason_ is StopReason.WEAK_AGENT
-    assert [(c.round, c.agent) for c in stopped.contributions_] == [(1, "a")]
-    assert stopped.n_rounds_ == 1
-
-
-def test_a_weak_initiator_ends_the_run_with_nothing():
-    _, y = birds()
-    codes = np.unique(y, return_inverse=True)[1][:, np.newaxis]
-    clf = AssistedClassifier([("a", Opposite(), every), ("b", Memory(), every)], weak_agent="stop", method="ascii")
-    with pytest.warns(AssistLearnWarning, match="No model was kept"):
-        clf.fit(codes, y)
-    assert clf.stop_reason_ is StopReason.WEAK_AGENT
-    assert clf.n_rounds_ == 0
 
 
 def test_a_weak_initiator_may_be_helped():
@@ -109,19 +86,6 @@ def test_a_run_with_a_hold_out_is_a_run_on_the_other_samples(method: str):
         assert np.array_equal(clf.predict(X), plain.predict(X))
 
 
-def test_the_hold_out_takes_its_share_of_every_class():
-    _, y = birds()
-    clf = held_out()
-    aside = clf.ignorance_ == 0
-    for label in clf.classes_:
-        assert aside[y == label].mean() == pytest.approx(0.3, abs=0.5 / (y == label).sum() + 1e-9)
-
-
-def test_the_hold_out_follows_the_seed():
-    assert np.array_equal(held_out().ignorance_, held_out().ignorance_)
-    assert not np.array_equal(held_out().ignorance_ == 0, held_out(random_state=5).ignorance_ == 0)
-
-
 def test_the_hold_out_respects_initial_weights():
     X, y = pair()
     weight = np.random.RandomState(0).rand(len(y))
@@ -134,15 +98,3 @@ def test_the_hold_out_respects_initial_weights():
 def test_a_hold_out_of_nothing_is_refused():
     with pytest.raises(SettingsError, match=r"holdout=0.1 of 6 samples leaves nothing"):
         two(holdout=0.1).fit(np.random.RandomState(0).rand(6, 6), [0, 1, 2, 0, 1, 2])
-
-
-def test_an_order_of_the_users_own():
-    X, y = birds()
-    clf = two(order=lambda round, names, rng: names[::-1], n_rounds=2, random_state=0).fit(X, y)
-    assert [c.agent for c in clf.contributions_] == ["b", "a", "b", "a"]
-
-
-def test_an_order_that_names_a_stranger_is_refused():
-    X, y = birds()
-    with pytest.raises(SettingsError, match=r"round 1 is \['a', 'stranger'\].*\['a', 'b'\]"):
-        two(order=lambda round, names, rng: ["a", "stranger"]).fit(X, y)

@@ -69,3 +69,7 @@ def test_folders_ledgers_and_news_have_the_bytes_of_the_wire(tmp_path, method):
     wire = [hashlib.sha256(part).hexdigest() for _, request, reply in recorder.exchanges for part in (request, reply)]
     entries = [entry for entry in read(parties.folder / "clinic" / "ledger.jsonl") if entry.direction != "noted"]
     assert [entry.digest for entry in entries] == wire
+    other = {"sent": "received", "received": "sent"}  # a helper's ledger has the same messages, from its side
+    own = read(parties.folder / "lab" / "ledger.jsonl")
+    lab = [(other[each.direction], each.type, each.bytes, each.digest) for each in own]
+    assert lab == [(each.direction, each.type, each.bytes, each.digest) for each in entries if each.peer == "lab"]

@@ -144,13 +144,6 @@ def test_a_crash_while_models_that_do_not_count_are_removed_is_made_good(whole, 
     assert "lab" in predicted(parties).absent  # whose models weigh less than in the result
 
 
-def test_a_damaged_model_of_the_initiator_is_named_to_it(whole, tmp_path):
-    parties = copied(whole[0], tmp_path)
-    path = tmp_path / "clinic" / "runs" / "test-run" / "turns" / "000001" / "model.skops"
-    path.write_bytes(flipped(path.read_bytes()))
-    assert f"{path} is not what was written" in predicted(parties).absent["clinic"]
-
-
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", ["samples.npy", "held.npy", "secret.json", "turns/000001.msg", "turns/000002.msg"])
 def test_a_damaged_file_of_the_run_s_folder_is_named(half, tmp_path, damage, name):

@@ -26,16 +26,8 @@ from assistlearn.learners.model import MAX_SEED, take_rows
 from assistlearn.methods.label_private import caution
 from assistlearn.plan import SETTINGS
 from assistlearn.session.judging import Votes
+from assistlearn.tables import preparation
 from assistlearn.tables.columns import FrameReader
-from assistlearn.tables.preparation import (
-    default_pipeline,
-    has_gaps,
-    has_own_steps,
-    learner_rows,
-    takes_codes_only,
-    takes_kinds,
-    takes_missing,
-)
 from assistlearn.tables.schema import notes_on_classes
 from assistlearn.tables.settings import PreprocessingSettings
 from assistlearn.types import Bools, Codes, Floats
@@ -197,7 +189,7 @@ class Prepared:
     reader: FrameReader
 
     def rows(self, own: Any) -> Any:
-        return learner_rows(self.estimator, self.reader.read(own, f"Agent {self.agent!r}"))
+        return preparation.learner_rows(self.estimator, self.reader.read(own, f"Agent {self.agent!r}"))
 
 
 def prepared(agent: str, learner: Any, own: Any, preprocess: str, abstains: bool) -> Prepared | None:
@@ -207,7 +199,7 @@ def prepared(agent: str, learner: Any, own: Any, preprocess: str, abstains: bool
     """
     if not _is_needed(learner, own, preprocess, abstains):
         return None
-    if takes_codes_only(learner):
+    if preparation.takes_codes_only(learner):
         name = type(learner).__name__
         raise ColumnsError(
             f"Agent {agent!r}: {name} takes category codes only, which the default preprocessing does not make. Put "
@@ -215,7 +207,7 @@ def prepared(agent: str, learner: Any, own: Any, preprocess: str, abstains: bool
         )
     settings = PreprocessingSettings()
     reader = FrameReader.found_in(own, settings, f"Agent {agent!r}")
-    return Prepared(agent, default_pipeline(reader.schema, learner, settings), reader)
+    return Prepared(agent, preparation.default_pipeline(reader.schema, learner, settings), reader)
 
 
 def check_preprocess(preprocess: Any) -> None:
@@ -224,18 +216,18 @@ def check_preprocess(preprocess: Any) -> None:
 
 
 def may_be_prepared(learner: Any, preprocess: Any) -> bool:
-    return preprocess != "never" and not has_own_steps(learner)
+    return preprocess != "never" and not preparation.has_own_steps(learner)
 
 
 def _is_needed(learner: Any, own: Any, preprocess: str, abstains: bool) -> bool:
     if not may_be_prepared(learner, preprocess) or not (hasattr(own, "columns") or isinstance(own, np.ndarray)):
         return False
-    if preprocess == "always" or not takes_kinds(learner, own):
+    if preprocess == "always" or not preparation.takes_kinds(learner, own):
         return True
-    if takes_missing(learner):
+    if preparation.takes_missing(learner):
         return False
     held: NDArray[np.bool_] | None = rows_held(own) if abstains else None
-    return has_gaps(own if held is None else take_rows(own, np.flatnonzero(held)))
+    return preparation.has_gaps(own if held is None else take_rows(own, np.flatnonzero(held)))
 
 
 ALWAYS_RIGHT = (

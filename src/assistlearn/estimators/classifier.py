@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _num_samples
 
+from assistlearn import events as e
 from assistlearn.agent.agent import Agent, TrainingSamples
 from assistlearn.combination import Combination
 from assistlearn.combination.combination import as_numbers, number_columns
@@ -23,41 +24,11 @@ from assistlearn.core import Contribution, RunState
 from assistlearn.core.labels import classes_and_codes, draw
 from assistlearn.core.people import Groups
 from assistlearn.errors import SettingsError
-from assistlearn.estimators.checks import (
-    ALWAYS_RIGHT,
-    AgentSpec,
-    AllColumns,
-    Positions,
-    Prepared,
-    check_agents,
-    check_labels,
-    check_preprocess,
-    check_sample_weight,
-    class_factors,
-    drawn_seed,
-    find_columns,
-    may_be_prepared,
-    prepared,
-    rows_held,
-    take_columns,
-    warn_large_epsilon,
-    warn_nothing_learned,
-    warn_of_labels,
-    who_is_who,
-)
+from assistlearn.estimators import checks
 from assistlearn.estimators.showing import agents_block, answer_block, documents_plan, progress, unchecked_block
 from assistlearn.estimators.voting import Voting
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.result import Report
-from assistlearn.events import (
-    AgentLeft,
-    CombinationLearned,
-    Event,
-    RoundFinished,
-    RunFinished,
-    StopReason,
-    TurnFinished,
-)
 from assistlearn.learners import Honesty
 from assistlearn.learners.model import take_rows
 from assistlearn.methods.orders import Order
@@ -264,23 +235,23 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
             The fitted estimator.
         """
         agents = self._check_agents()
-        check_preprocess(self.preprocess)
+        checks.check_preprocess(self.preprocess)
         plan = self._plan()
         X = self._check_table(X, reset=True)
-        y = check_labels(y, type(self).__name__)
+        y = checks.check_labels(y, type(self).__name__)
         if len(y) != _num_samples(X):
             raise SettingsError(f"X has {_num_samples(X)} rows, but y has {len(y)} labels.")
-        weight = check_sample_weight(sample_weight, X)
+        weight = checks.check_sample_weight(sample_weight, X)
         self.classes_, codes = classes_and_codes(y)
-        warn_of_labels(self.classes_)
+        checks.warn_of_labels(self.classes_)
         names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-        self.columns_ = find_columns(agents, X, names)
+        self.columns_ = checks.find_columns(agents, X, names)
         counts = np.bincount(codes, weights=weight, minlength=len(self.classes_))
         self.class_prior_ = counts / counts.sum()
         self._prepare(agents, X)
         self.agents_ = {name: self._fresh_agent(plan, name, estimator) for name, estimator, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
-        self.sat_out_: tuple[TurnFinished, ...] = ()
+        self.sat_out_: tuple[e.TurnFinished, ...] = ()
         self.holdout_scores_: list[float] = []
         self.holdout_metrics_: list[float | None] = []
         self.round_losses_: list[float] = []
@@ -288,39 +259,43 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         self.calibration_: ScoreCalibration | None = None
         self.report_: Report | None = None
         self.left_: dict[str, str] = {}
-        self.holdout_indices_: Positions | None = None
+        self.holdout_indices_: checks.Positions | None = None
         self._by_round: list[Combination] = []
         self._votes_in_training: dict[str, Floats] = {}
         self._own_columns: tuple[int, ...] = ()
         self.n_rounds_ = 0
         if len(self.classes_) == 1:
-            self.stop_reason_ = StopReason.ONE_CLASS
+            self.stop_reason_ = e.StopReason.ONE_CLASS
             self.ignorance_ = np.full(len(codes), 1 / len(codes)) if weight is None else weight / weight.sum()
         else:
             matters = plan.honest_reward != "in-sample" or plan.holdout is not None
-            people = who_is_who(X, codes, groups) if matters or groups is not None else None
-            self._train(replace(plan, seed=drawn_seed(self.random_state)), X, codes, weight, people)
+            people = checks.who_is_who(X, codes, groups) if matters or groups is not None else None
+            self._train(replace(plan, seed=checks.drawn_seed(self.random_state)), X, codes, weight, people)
         left_out = self.report_ is not None and self.report_.left_out  # they had learned something; the log says so
-        if not self.contributions_ and not left_out and self.stop_reason_ is not StopReason.ONE_CLASS:
-            warn_nothing_learned(len(self.classes_))
-        if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and plan.honest_reward == "in-sample" and len(agents) > 1:
-            logger.warning(ALWAYS_RIGHT)
+        if not self.contributions_ and not left_out and self.stop_reason_ is not e.StopReason.ONE_CLASS:
+            checks.warn_nothing_learned(len(self.classes_))
+        if (
+            self.stop_reason_ is e.StopReason.ALL_AGENTS_PERFECT
+            and plan.honest_reward == "in-sample"
+            and len(agents) > 1
+        ):
+            logger.warning(checks.ALWAYS_RIGHT)
         return self
 
-    def _prepare(self, agents: Sequence[AgentSpec], X: Any) -> None:
+    def _prepare(self, agents: Sequence[checks.AgentSpec], X: Any) -> None:
         abstains, found = self.missing_agent == "abstain", {}
         for name, learner, _ in agents:
             if learner is None:  # labels alone
                 continue
-            own = take_columns(X, self.columns_[name])
-            found[name] = prepared(name, learner, own, self.preprocess, abstains)
-        self._prepared: dict[str, Prepared] = {name: how for name, how in found.items() if how is not None}
+            own = checks.take_columns(X, self.columns_[name])
+            found[name] = checks.prepared(name, learner, own, self.preprocess, abstains)
+        self._prepared: dict[str, checks.Prepared] = {name: how for name, how in found.items() if how is not None}
         self.kinds_ = {name: how.reader.by_name for name, how in self._prepared.items()}
 
     def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None, groups: Groups | None) -> None:
         check_holdout(plan, codes, groups=groups)
         if isinstance(plan.class_weight, Mapping):
-            by_position = class_factors(plan.class_weight, self.classes_, self.classes_[codes])
+            by_position = checks.class_factors(plan.class_weight, self.classes_, self.classes_[codes])
             plan = replace(plan, class_weight=by_position)
         told = self._told_codes(plan, codes)
         names, n_classes, own = list(self.agents_), len(self.classes_), self._own_numbers(X, plan)
@@ -334,7 +309,7 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
             agent.begin(samples, made.seeds[name])
             doubt = believed if name == names[0] else doubt_of(plan, made.holdout, samples.held)
             participants.append(LocalParticipant(agent, made.states[name], made.methods[name], doubt))
-        own_agent = self._fresh_agent(plan, names[0], check_agents(self.agents)[0][1])
+        own_agent = self._fresh_agent(plan, names[0], checks.check_agents(self.agents)[0][1])
         alone = partial(votes_alone, task, own_agent, partial(self._samples_of, names[0], X))
         session = made.session(participants, alone if len(names) > 1 else None, self.n_jobs)
         self._follow(session.run(), plan.most_rounds * len(session.present))
@@ -374,7 +349,7 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         """
         if not plan.make_method().keeps_labels:
             return None
-        warn_large_epsilon(plan.epsilon)
+        checks.warn_large_epsilon(plan.epsilon)
         chance = np.random.RandomState([plan.seed, 4]).random_sample(len(codes))
         return draw(codes, None, (math.inf, plan.epsilon, 0.0), len(self.classes_), chance)
 
@@ -389,30 +364,30 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
 
     def _samples_of(self, name: str, X: Any, made: SetUp) -> TrainingSamples:
         own = self._rows_of(name, X)
-        held = rows_held(own) if self.missing_agent == "abstain" else None
+        held = checks.rows_held(own) if self.missing_agent == "abstain" else None
         mine, known = _held_of(own, held, made.training)
         theirs, known_aside = (None, None) if made.aside is None else _held_of(own, held, made.aside)
         return TrainingSamples(mine, made.codes[name], known, theirs, known_aside, made.folds.get(name))
 
-    def _follow(self, events: Iterator[Event], n_turns: int) -> None:
-        turns: list[TurnFinished] = []
+    def _follow(self, events: Iterator[e.Event], n_turns: int) -> None:
+        turns: list[e.TurnFinished] = []
         with progress(n_turns, enabled=self.verbose, metric=self.metric) as show:
             for event in events:
                 logger.debug("%s", event)
                 show(event)
                 match event:
-                    case TurnFinished():
+                    case e.TurnFinished():
                         turns.append(event)
-                    case RoundFinished():
+                    case e.RoundFinished():
                         self.holdout_scores_ += [] if event.holdout_accuracy is None else [event.holdout_accuracy]
                         self.holdout_metrics_ += [] if event.holdout_accuracy is None else [event.metric]
                         self.round_losses_ += [] if event.loss is None else [event.loss]
-                    case CombinationLearned() if event.holdout_accuracy is not None:
+                    case e.CombinationLearned() if event.holdout_accuracy is not None:
                         self.holdout_scores_[event.n_rounds - 1] = event.holdout_accuracy
                         self.holdout_metrics_[event.n_rounds - 1] = event.metric
-                    case AgentLeft():
+                    case e.AgentLeft():
                         self.left_[event.agent] = event.reason
-                    case RunFinished():
+                    case e.RunFinished():
                         self.n_rounds_, self.stop_reason_ = event.n_rounds, event.reason
         voting = [turn for turn in turns if turn.round <= self.n_rounds_]
         self.contributions_ = tuple(turn.contribution for turn in voting if turn.contribution is not None)
@@ -429,10 +404,10 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         Fit it to the same table; it uses the agent's columns. For an initiator without columns it is a
         ``DummyClassifier(strategy="prior")``, which predicts the most frequent class.
         """
-        for agent in check_agents(self.agents):
+        for agent in checks.check_agents(self.agents):
             if agent[0] == name:
                 return DummyClassifier(strategy="prior") if agent[1] is None else self._with_agents([agent])
-        names = [agent[0] for agent in check_agents(self.agents)]
+        names = [agent[0] for agent in checks.check_agents(self.agents)]
         raise SettingsError(f"There is no agent {name!r}. The agents are {names}.")
 
     def pooled(self, estimator: Any = None) -> AssistedClassifier:
@@ -440,16 +415,16 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
 
         It is unfitted. It boosts ``estimator``: by default the initiator's, or that of the first helper with one.
         """
-        agents = [agent for agent in check_agents(self.agents) if agent[1] is not None]
-        columns = AllColumns([(name, columns) for name, _, columns in agents])
+        agents = [agent for agent in checks.check_agents(self.agents) if agent[1] is not None]
+        columns = checks.AllColumns([(name, columns) for name, _, columns in agents])
         return self._with_agents([("pooled", agents[0][1] if estimator is None else estimator, columns)])
 
     def _with_agents(self, agents: list[tuple[str, Any, Any]]) -> AssistedClassifier:
         settings = self.get_params(deep=False) | {"agents": agents, "order": "chain"}
         return AssistedClassifier(**settings)
 
-    def _check_agents(self) -> list[AgentSpec]:
-        agents = check_agents(self.agents)
+    def _check_agents(self) -> list[checks.AgentSpec]:
+        agents = checks.check_agents(self.agents)
         try:
             self._validate_names([name for name, _, _ in agents])
         except ValueError as error:
@@ -486,12 +461,12 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "stop_reason_"):  # skops saves a member of an enumeration as its text
-            self.stop_reason_ = StopReason(self.stop_reason_)
+            self.stop_reason_ = e.StopReason(self.stop_reason_)
 
     def _sk_visual_block_(self) -> Any:
         names = getattr(self, "feature_names_in_", None)
         columns, how = getattr(self, "columns_", None), getattr(self, "_prepared", {})
-        return agents_block(check_agents(self.agents), columns, names, how)
+        return agents_block(checks.check_agents(self.agents), columns, names, how)
 
     def _html_repr(self) -> str:
         report: Report | None = getattr(self, "report_", None)
@@ -499,22 +474,24 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         if report is None:
             helpers = list(getattr(self, "agents_", ()))[1:]
             return (unchecked_block(helpers) if helpers and len(self.classes_) > 1 else "") + drawing
-        return answer_block(report, self.metric, check_agents(self.agents)[0][0]) + drawing
+        return answer_block(report, self.metric, checks.check_agents(self.agents)[0][0]) + drawing
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:
-            learners = [estimator for _, estimator, _ in check_agents(self.agents) if estimator is not None]
+            learners = [estimator for _, estimator, _ in checks.check_agents(self.agents) if estimator is not None]
         except SettingsError:  # fit will say what is wrong
             learners = []
-        said = [(get_tags(learner).input_tags, may_be_prepared(learner, self.preprocess)) for learner in learners]
+        said = [
+            (get_tags(learner).input_tags, checks.may_be_prepared(learner, self.preprocess)) for learner in learners
+        ]
         tags.input_tags.allow_nan = bool(said) and all(tag.allow_nan or prepares for tag, prepares in said)
         tags.input_tags.string = bool(said) and all(tag.string or prepares for tag, prepares in said)
         tags.input_tags.sparse = bool(said) and all(tag.sparse for tag, _ in said)
         return tags
 
 
-def _held_of(own: Any, held: Bools | None, rows: Positions | None) -> tuple[Any, Bools | None]:
+def _held_of(own: Any, held: Bools | None, rows: checks.Positions | None) -> tuple[Any, Bools | None]:
     if held is None:
         return (own if rows is None else take_rows(own, rows)), None
     wanted = np.arange(len(held)) if rows is None else rows
@@ -522,7 +499,7 @@ def _held_of(own: Any, held: Bools | None, rows: Positions | None) -> tuple[Any,
     return take_rows(own, wanted[known]), known
 
 
-def _ignorance(states: Mapping[str, RunState], n_samples: int, train: Positions | None) -> Floats:
+def _ignorance(states: Mapping[str, RunState], n_samples: int, train: checks.Positions | None) -> Floats:
     distinct = {id(state): state for state in states.values()}.values()
     mean: Floats = sum((state.ignorance() for state in distinct), np.zeros(1)) / len(distinct)
     if train is None:

@@ -15,19 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column
 
 from assistlearn.estimators.checks import Positions, Prepared
+from assistlearn.evaluation import words
 from assistlearn.evaluation.metrics import METRICS
 from assistlearn.evaluation.result import Headline, Report, SharedIn, ShareRow, findings
-from assistlearn.evaluation.words import (
-    SHARES,
-    alone_in_words,
-    answer_in_words,
-    gained,
-    measured,
-    percent,
-    points,
-    shares_in_words,
-    unchecked_in_words,
-)
 from assistlearn.events import AloneBegan, Event, RoundFinished, RunFinished, TurnFinished
 from assistlearn.methods import method_class, names
 from assistlearn.methods.orders import ORDERS
@@ -118,37 +108,37 @@ def answer_block(report: Report, metric: str, initiator: str) -> str:
     answer, by_labels = found.answer, report.alone_by_labels
     if answer is None:
         return ""
-    words = [answer_in_words(answer, by_labels), *(f"{name} made it worse." for name in found.worse)]
-    words += [] if by_labels else [shares_in_words(found, initiator)]
+    sentences = [words.answer_in_words(answer, by_labels), *(f"{name} made it worse." for name in found.worse)]
+    sentences += [] if by_labels else [words.shares_in_words(found, initiator)]
     cells = [] if answer.assisted is None else _leading(answer, by_labels)
     accuracy = found.measured("accuracy")
     if metric != "accuracy" and accuracy is not None:
-        cells.append(("accuracy: alone", percent(accuracy.alone)))
-        cells.append(("accuracy: with help", percent(accuracy.assisted)))
+        cells.append(("accuracy: alone", words.percent(accuracy.alone)))
+        cells.append(("accuracy: with help", words.percent(accuracy.assisted)))
     cells += [(f"due to {row.helper}", _due(row, found.shared_in)) for row in found.shares]
     rows = "".join(f"<tr><th>{escape(title)}</th><td>{escape(value)}</td></tr>" for title, value in cells)
-    said, caption = escape(" ".join(filter(None, words))), escape(f"{answer.what[0].upper()}{answer.what[1:]}")
+    said, caption = escape(" ".join(filter(None, sentences))), escape(f"{answer.what[0].upper()}{answer.what[1:]}")
     return f"<p>{said}</p><table><caption>{caption}</caption>{rows}</table>"
 
 
 def unchecked_block(helpers: Sequence[str]) -> str:
-    return f"<p>{escape(unchecked_in_words(helpers))}</p>"
+    return f"<p>{escape(words.unchecked_in_words(helpers))}</p>"
 
 
 def _leading(answer: Headline, by_labels: bool) -> list[tuple[str, str]]:
-    alone = f"alone: {alone_in_words(answer.what)}" if by_labels else "alone"
-    cells = [(alone, measured(answer, answer.alone)), ("with help", measured(answer, answer.assisted))]
+    alone = f"alone: {words.alone_in_words(answer.what)}" if by_labels else "alone"
+    cells = [(alone, words.measured(answer, answer.alone)), ("with help", words.measured(answer, answer.assisted))]
     between = answer.difference
     if between is not None:
-        unit = " points" if answer.what in SHARES else ""
-        ends = f"{gained(answer, between.low)} to {gained(answer, between.high)}"
-        cells.append(("difference (95 % interval)", f"{gained(answer, between.value)}{unit} ({ends})"))
+        unit = " points" if answer.what in words.SHARES else ""
+        ends = f"{words.gained(answer, between.low)} to {words.gained(answer, between.high)}"
+        cells.append(("difference (95 % interval)", f"{words.gained(answer, between.value)}{unit} ({ends})"))
     return cells
 
 
 def _due(row: ShareRow, of: SharedIn) -> str:
     if of == "accuracy":
-        return f"{points(row.accuracy)} ± {200 * row.accuracy_error:.1f} points of accuracy"
+        return f"{words.points(row.accuracy)} ± {200 * row.accuracy_error:.1f} points of accuracy"
     return f"log loss lower by {row.loss:+.3f} ± {2 * row.loss_error:.3f}"
 
 

@@ -19,16 +19,7 @@ from assistlearn.combination import Combination
 from assistlearn.combination.combination import as_numbers
 from assistlearn.core import Contribution, votes
 from assistlearn.errors import SettingsError, UntrustedFileError
-from assistlearn.estimators.checks import (
-    Positions,
-    Prepared,
-    check_agents,
-    check_sample_weight,
-    has_labels_alone,
-    rows_held,
-    take_columns,
-    warn_of_changed_votes,
-)
+from assistlearn.estimators import checks
 from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.shares import GainShares, shares_of_decisions, shares_of_sum
 from assistlearn.events import TurnFinished
@@ -146,8 +137,8 @@ class Voting:
     class_prior_: Floats
     agents: Any
     agents_: dict[str, Agent]
-    columns_: dict[str, Positions]
-    _prepared: dict[str, Prepared]
+    columns_: dict[str, checks.Positions]
+    _prepared: dict[str, checks.Prepared]
     contributions_: tuple[Contribution, ...]
     sat_out_: tuple[TurnFinished, ...]
     n_rounds_: int
@@ -330,7 +321,7 @@ class Voting:
                 f"{list(self.agents_)}. Use the whole model, or a subset that includes it."
             )
         codes = self._codes_of(y, _num_samples(X))
-        weights = check_sample_weight(sample_weight, X)
+        weights = checks.check_sample_weight(sample_weight, X)
         said, numbers = self._votes_on(X), self._own_numbers_of(X)
         always_speaks = bool(said[first].scores.any(axis=1).all())  # so that every set's decision is a sum of votes
         if always_speaks and self.combination_ is None and self._plan().make_method().adds_up:
@@ -363,7 +354,7 @@ class Voting:
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
         said = self._votes_on(X)
-        warn_of_changed_votes(self._votes_in_training, said)
+        checks.warn_of_changed_votes(self._votes_in_training, said)
         return self._decided(said, self._own_numbers_of(X))
 
     def _decided(self, said: Mapping[str, Votes], numbers: Floats | None) -> Decision:
@@ -379,12 +370,12 @@ class Voting:
 
     @property
     def _initiator(self) -> str:
-        return check_agents(self.agents)[0][0]
+        return checks.check_agents(self.agents)[0][0]
 
     @property
     def _label_only(self) -> bool:
         """Whether the initiator has labels alone: it takes no turns, and the helpers' votes alone count."""
-        return has_labels_alone(self.agents)
+        return checks.has_labels_alone(self.agents)
 
     def _method_of(self, name: str) -> Method:
         """Return the method as an agent goes by it: the initiator's own votes are not rounded."""
@@ -422,10 +413,10 @@ class Voting:
         if self.missing_agent != "abstain":
             return dict.fromkeys(self.agents_)
         alone = {name: len(self.columns_[name]) == 0 for name in self.agents_}
-        return {name: None if labels else rows_held(self._rows_of(name, X)) for name, labels in alone.items()}
+        return {name: None if labels else checks.rows_held(self._rows_of(name, X)) for name, labels in alone.items()}
 
     def _rows_of(self, name: str, X: Any) -> Any:
-        own = take_columns(X, self.columns_[name])
+        own = checks.take_columns(X, self.columns_[name])
         return self._prepared[name].rows(own) if name in self._prepared else own
 
     def _staged(self, X: Any) -> Iterator[Decision]:
@@ -472,7 +463,7 @@ class Voting:
 
 
 def _with_next(
-    answers: Iterator[tuple[KeptModel, Said]], before: Votes, rows: slice | Positions, method: Method
+    answers: Iterator[tuple[KeptModel, Said]], before: Votes, rows: slice | checks.Positions, method: Method
 ) -> Votes:
     kept, said = next(answers)
     own = before.scores[rows]

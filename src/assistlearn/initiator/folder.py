@@ -152,7 +152,7 @@ def located(facts: dict[str, Any], folder: Path) -> dict[str, Any]:
 #     secret.json           the secret permutation of the class codes, and what decides who is held out (never sent)
 #     samples.npy           the initiator's rows that take part
 #     people.npy            digests of their ids, so that a run that goes on from this one knows them again
-#     earlier/              what is kept of an earlier run that this one goes on from (earlier_run_folder.py)
+#     earlier/              what is kept of an earlier run that this one goes on from (continuing.py)
 #     told.npy              the class codes that helpers are told, where the true ones stay with the initiator
 #     labels.json           the entry of this run in the ledger of told labels, and its digest
 #     held.npy              which samples each helper holds, a bit each

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from assistlearn import errors
 from assistlearn.agent.file import AgentDescription, PrivacyRules
 from assistlearn.agent.loading import from_loaded, load_agent
 from assistlearn.agent.store import RunStore, run_folder
@@ -17,16 +18,6 @@ from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiIni
 from assistlearn.alignment.ids import Rows
 from assistlearn.alignment.psi import require_library
 from assistlearn.core.people import at
-from assistlearn.errors import (
-    AssistLearnError,
-    AssistLearnWarning,
-    ConsentAwaitedError,
-    FailedThereError,
-    RefusedError,
-    RunError,
-    SettingsError,
-    StartedAnewError,
-)
 from assistlearn.events import RunForgotten, SamplesDone, SamplesMatched, TroubleMet
 from assistlearn.initiator.continuing import EarlierPeople, check_can_go_on, take_over
 from assistlearn.initiator.folder import RunFolder, RunSettings, locked
@@ -66,7 +57,7 @@ def write_run(
     table, classes = loaded.table, classes_of(loaded.table)
     assert table.labels is not None
     for note in notes_on_labels(table.labels, table.features):
-        warnings.warn(f"{table.source}: {note}", AssistLearnWarning, stacklevel=2)
+        warnings.warn(f"{table.source}: {note}", errors.AssistLearnWarning, stacklevel=2)
     if goes_on is not None:
         classes = check_can_go_on(goes_on, initiator.name, classes, plan).classes
     settings = RunSettings(
@@ -93,7 +84,7 @@ def write_run(
     private_folder(folder.path)
     with locked(folder.path, alone=True):
         if folder.exists:  # another command has begun one in the meantime
-            raise RunError(f"{folder.path} holds a run already. Name another folder (--out).")
+            raise errors.RunError(f"{folder.path} holds a run already. Name another folder (--out).")
         if goes_on is not None:
             take_over(folder, goes_on, initiator.models, from_loaded(loaded).ids)
         folder.write_settings(settings, order, words)
@@ -103,7 +94,7 @@ def _check_labels(initiator: AgentDescription, plan: Plan) -> None:
     """Refuse a run that would tell helpers more about the labels than the initiator's own file lets it."""
     keeps = plan.make_method().keeps_labels
     if keeps and math.isinf(plan.epsilon):
-        raise SettingsError(
+        raise errors.SettingsError(
             f"An infinite epsilon would tell helpers the true labels, which method {plan.method!r} is to keep. Set "
             f'epsilon to {LARGEST_EPSILON:g} or less, or use the method "soft".'
         )
@@ -112,12 +103,12 @@ def _check_labels(initiator: AgentDescription, plan: Plan) -> None:
         return
     where = initiator.places("privacy", "max_label_epsilon")
     if not keeps:
-        raise SettingsError(
+        raise errors.SettingsError(
             f"{where}: helpers may be told labels at epsilon {most:g} at most, but method {plan.method!r} tells them "
             'the true labels. Use the method "label-private", or remove the key.'
         )
     if plan.epsilon > most:
-        raise SettingsError(
+        raise errors.SettingsError(
             f"{where}: helpers may be told labels at epsilon {most:g} at most, but the run asks for {plan.epsilon:g}. "
             "Ask for a smaller epsilon, or set max_label_epsilon in the agent file to a larger number."
         )
@@ -126,7 +117,7 @@ def _check_labels(initiator: AgentDescription, plan: Plan) -> None:
 def check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:
     for description in descriptions:
         if RunStore(run_folder(description.models, run)).exists:
-            raise RunError(
+            raise errors.RunError(
                 f"Agent {description.name!r} has a run {run!r} already. Choose another name (--run NAME), or let the "
                 f"agent forget it: {shlex.join(['assistlearn', 'forget', run, '--agent', str(description.file)])}"
             )
@@ -138,7 +129,7 @@ def check_matching(alignment: str, descriptions: Sequence[AgentDescription]) -> 
         return
     for description in descriptions:
         if description.secret is None:
-            raise SettingsError(
+            raise errors.SettingsError(
                 f"{description.file}: agent {description.name!r} has no secret for matching ids by keyed hashes. Name "
                 "one (secret = ...), the same for all agents, or match by private set intersection (--align "
                 'psi; in a task: alignment = "psi").'
@@ -165,9 +156,9 @@ def open_everywhere(run: OpenRun) -> None:
             try:
                 run.reach(name, opening_of(run), m.Opened)
                 continue
-            except FailedThereError:  # no consent mends that
+            except errors.FailedThereError:  # no consent mends that
                 raise
-            except RefusedError:
+            except errors.RefusedError:
                 answer = None if name == run.settings.initiator else _propose(run, name)
                 if answer is None:
                     raise
@@ -219,7 +210,7 @@ def _check_all_allow(missing: dict[str, m.Consent]) -> None:
         return
     words = " ".join(_in_words(helper, answer) for helper, answer in missing.items())
     waits = all(answer.state == "waiting" for answer in missing.values())
-    raise (ConsentAwaitedError if waits else RefusedError)(words)
+    raise (errors.ConsentAwaitedError if waits else errors.RefusedError)(words)
 
 
 def _in_words(helper: str, answer: m.Consent) -> str:
@@ -297,7 +288,7 @@ def until_there(ask: Callable[[], Result], anew: Callable[[], object] = lambda: 
     for _ in range(STARTS_ANEW):
         try:
             return ask()
-        except StartedAnewError:
+        except errors.StartedAnewError:
             anew()
     return ask()
 
@@ -338,7 +329,7 @@ class Matching:
         before, self._side = self.held, self._new_side()
         if not np.array_equal(self.find(), before):
             what = "the run" if self._purpose == "train" else "the pilot"
-            raise RunError(
+            raise errors.RunError(
                 f"Agent {self.helper!r} restarted in between, and now has another table. Start {what} again."
             )
 
@@ -355,7 +346,7 @@ class Matching:
         if settings.plan.alignment == "psi":
             return PsiInitiator(self._ids, helper=self.helper, minimum=minimum, progress=self._progress)
         if secret is None:
-            raise SettingsError(
+            raise errors.SettingsError(
                 f"Agent {settings.initiator!r} has no secret for alignment by keyed hashes. Name one in its file "
                 "(secret = ...), the same for all agents, or align by psi."
             )
@@ -367,7 +358,7 @@ def _check_classes(run: OpenRun, rows: Rows) -> None:
     present = np.unique(run.table.labels[rows])
     if len(present) < len(classes):
         lost = [classes[i] for i in range(len(classes)) if i not in present]
-        raise RunError(
+        raise errors.RunError(
             f"None of the {len(rows):,} common samples is of class {lost[0]!r} ({len(lost)} classes are lost). Use "
             "overlap 'abstain', or more samples."
         )
@@ -383,7 +374,7 @@ def forget(run: OpenRun) -> RunForgotten:
     for name, agent in run.agents.items():
         try:
             reply = agent.ask_any(m.Forget(run=run.name)).message
-        except AssistLearnError as error:
+        except errors.AssistLearnError as error:
             absent[name] = str(error)
             continue
         if isinstance(reply, m.Forgotten):

@@ -176,7 +176,7 @@ def without(run: OpenRun, names: Sequence[str]) -> None:
 
 def _predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking, at_least: int) -> Prediction:
     result = result_of(run)
-    learned = _learned(run, result)  # before anybody votes: votes are counted, and should not be for nothing
+    _learned(run, result)  # before anybody votes: votes are counted, and should not be for nothing
     own = run.own.run(run.name)
     warnings: list[str] = []
     if own.store.exists and not run.settings.label_only:
@@ -194,7 +194,7 @@ def _predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking, at_least: int) -> 
             absent[name] = str(error)
     counting = {name: each for name, each in found.items() if name not in left_out_of(result)}
     changed = _changed(run, ids, counting, at_least)
-    prediction = _decided(run, result, learned, rows, counting)
+    prediction = decided(run, rows, counting)
     prediction = replace(prediction, absent=absent, warnings=warnings, changed=changed)
     held = {name: int(mask.sum()) for name, mask in prediction.known.items()}
     run.log.append(Predicted(len(ids), int((~prediction.anyone).sum()), held, absent))
@@ -227,16 +227,7 @@ def asked_agents(run: OpenRun, result: Mapping[str, Any]) -> list[str]:
 def decided(run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes]) -> Prediction:
     result = run.folder.result()
     assert result is not None
-    return _decided(run, result, _learned(run, result), rows, found)
-
-
-def _decided(
-    run: OpenRun,
-    result: Mapping[str, Any],
-    learned: Combination | None,
-    rows: Rows,
-    found: Mapping[str, AgentVotes],
-) -> Prediction:
+    learned = _learned(run, result)
     settings = run.settings
     shares, order = np.asarray(result["class_shares"]), run.folder.permutation()
     calibration = ScoreCalibration.from_json(result["calibration"])

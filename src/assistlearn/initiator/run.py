@@ -22,20 +22,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from assistlearn import errors
 from assistlearn.agent.loading import Holdings
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids, normalise
 from assistlearn.alignment.ids import CodedIds, Rows, digests
 from assistlearn.combination.combination import as_numbers, number_columns
 from assistlearn.core.people import Groups
-from assistlearn.errors import (
-    FailedThereError,
-    ProtocolError,
-    RefusedError,
-    RunError,
-    StartedAnewError,
-    UnreachableError,
-)
 from assistlearn.events import Answered, Asked, Event, EventLog, TurnFinished
 from assistlearn.initiator.folder import RunFolder, RunSettings
 from assistlearn.protocol import Encoded, Ledger, Transport, decode
@@ -94,7 +87,7 @@ class OpenRun:
             return
         try:
             self.agents[agent].ask(request, expected)
-        except UnreachableError as error:
+        except errors.UnreachableError as error:
             if not self.may_leave(agent) or self.folder.samples() is None:
                 raise
             self.folder.leave(agent, self.folder.n_turns + 1, str(error))
@@ -143,7 +136,7 @@ class OwnTransport:
         if math.isinf(self._seconds):
             return self._answer(request)
         if self._at_work is not None and self._at_work.is_alive():  # its store is for one thread at a time
-            raise UnreachableError(self._too_long())
+            raise errors.UnreachableError(self._too_long())
         answered: Future[bytes] = Future()
 
         def work() -> None:
@@ -156,7 +149,7 @@ class OwnTransport:
         self._at_work.start()
         self._at_work.join(self._seconds)
         if self._at_work.is_alive():
-            raise UnreachableError(self._too_long())
+            raise errors.UnreachableError(self._too_long())
         return answered.result()
 
     def _too_long(self) -> str:
@@ -191,10 +184,10 @@ class Connection:
         """Return the agent's reply, which must be of the expected type and about the same run."""
         reply = self.ask_any(request).message
         if isinstance(reply, m.Problem):
-            kinds = {"out-of-order": StartedAnewError, "failed": FailedThereError}
-            raise kinds.get(reply.kind, RefusedError)(reply.text)
+            kinds = {"out-of-order": errors.StartedAnewError, "failed": errors.FailedThereError}
+            raise kinds.get(reply.kind, errors.RefusedError)(reply.text)
         if not isinstance(reply, expected) or reply.run != request.run:
-            raise ProtocolError(
+            raise errors.ProtocolError(
                 f"Agent {self.agent!r} answered {type(request).__name__} with a message of the wrong kind, "
                 f"{type(reply).__name__}."
             )
@@ -208,10 +201,10 @@ class Connection:
         seconds = time.monotonic() - begun
         try:
             reply = decode(answer)
-        except ProtocolError as error:
+        except errors.ProtocolError as error:
             self._record("received", request.run, "unreadable", answer, seconds)
             words = shown(str(error))
-            raise ProtocolError(f"The answer of agent {self.agent!r} cannot be read: {words}") from None
+            raise errors.ProtocolError(f"The answer of agent {self.agent!r} cannot be read: {words}") from None
         self._record("received", request.run, type_of(reply), answer, seconds, lasting=not is_for_prediction(request))
         if isinstance(reply, m.Problem):  # its words will be logged and printed
             return Encoded(msgspec.structs.replace(reply, text=shown(reply.text)), answer)
@@ -364,11 +357,13 @@ def own_key(home: Path) -> bytes:
             _draw(path)
         key = bytes.fromhex(path.read_text(encoding="ascii"))
     except OSError as error:
-        raise RunError(f"{path}, the key for the order of class codes, cannot be read or written: {error}.") from None
+        raise errors.RunError(
+            f"{path}, the key for the order of class codes, cannot be read or written: {error}."
+        ) from None
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
-        raise RunError(
+        raise errors.RunError(
             f"{path}, the key for the order of class codes, was changed or damaged: it should hold {2 * KEY_BYTES} "
             "hexadecimal digits. Restore it from a backup. People are recognised by it: under another key those who "
             "were trained on count as new, and what helpers were told about their labels is told anew."
@@ -380,7 +375,7 @@ def _refuse_another(path: Path) -> None:
     """Raise an error where a key is missing under which people were recorded: under a new one they would be others."""
     ledger = path.with_name(LABEL_LEDGER)
     if ledger.is_file() and not path.is_file():
-        raise RunError(
+        raise errors.RunError(
             f"{path} is missing, but {ledger.name} beside it was written under this key. Under a new one nobody is "
             "recognised, and labels would be told anew, which gives away more. Restore the key from a backup."
         )

@@ -10,22 +10,12 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from assistlearn import events as e
 from assistlearn.agent.agent import Agent, Answer, Turn
 from assistlearn.core import Contribution, RunState
 from assistlearn.core.state import right
 from assistlearn.errors import AgentGoneError, DoubtedError
 from assistlearn.evaluation.result import Report
-from assistlearn.events import (
-    AgentLeft,
-    AloneBegan,
-    CombinationLearned,
-    Event,
-    ResultJudged,
-    RoundFinished,
-    RunFinished,
-    StopReason,
-    TurnFinished,
-)
 from assistlearn.learners.model import TurnSeeds
 from assistlearn.methods.method import Method
 from assistlearn.methods.orders import Greedy, checked, order_of
@@ -83,7 +73,7 @@ class Session:
         self.holdout = holdout
         self.combining = combining
         self.present = {participant.name: participant for participant in participants}
-        self.history: list[TurnFinished] = []
+        self.history: list[e.TurnFinished] = []
         self.kept: list[Kept] = []
         self.doubted: list[str] = []
         self.report: Report | None = None
@@ -97,12 +87,12 @@ class Session:
         self._keeps_rewards = plan.honest_reward == "out-of-fold"
         self._apart = plan.first_round(next(iter(states.values())).n_classes) == "apart"
 
-    def run(self) -> Generator[Event, None, RunFinished]:
+    def run(self) -> Generator[e.Event, None, e.RunFinished]:
         for number in range(1, self._most_rounds + 1):
             ended = yield from self._take_round(number)
             made = self._made_in(number)
             last = number if made else number - 1
-            if ended is StopReason.WEAK_AGENT:
+            if ended is e.StopReason.WEAK_AGENT:
                 if made:  # what it has so far may count, so it is judged like any other round
                     yield self._round_finished(number)
                 return (yield from self._finish(ended, last))
@@ -112,11 +102,11 @@ class Session:
             reason = ended or self._stop_reason(made)
             if reason is not None:
                 return (yield from self._finish(reason, last))
-        return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, self._most_rounds))
+        return (yield from self._finish(e.StopReason.ALL_ROUNDS_DONE, self._most_rounds))
 
     # -- one round: a turn goes to one agent, or to the best of several that try
 
-    def _take_round(self, number: int) -> Generator[Event, None, StopReason | None]:
+    def _take_round(self, number: int) -> Generator[e.Event, None, e.StopReason | None]:
         """Let the agents take their turns; return why the run ends with them, if it does."""
         for state in self.states.values():
             state.begin_round(number)
@@ -130,12 +120,14 @@ class Session:
             del taken  # a reward has an entry for every sample: free its memory before the next turn
             yield finished
             if finished.contribution is None and self.plan.weak_agent == "stop" and not again:
-                return StopReason.WEAK_AGENT
+                return e.StopReason.WEAK_AGENT
             if finished.contribution is None and len(candidates) > 1:
                 return None  # everybody tried, nobody can help: another turn would be the same
             n_taken += 1
             if self._shows_no_gain(number, n_taken):
-                return StopReason.ROUNDS_NO_LONGER_PAY  # asking the others would cost them something, and bring nothing
+                return (
+                    e.StopReason.ROUNDS_NO_LONGER_PAY
+                )  # asking the others would cost them something, and bring nothing
         return None
 
     def _planned(self, number: int) -> tuple[Iterator[Sequence[str]], Iterator[Taken]]:
@@ -182,7 +174,7 @@ class Session:
         number = len(self.history) + 1 + ahead
         return Turn(number, round, self._seeds.of(number), self._is_apart(round))
 
-    def _take(self, number: int, candidates: Sequence[str]) -> Generator[Event, None, Taken | None]:
+    def _take(self, number: int, candidates: Sequence[str]) -> Generator[e.Event, None, Taken | None]:
         """Return who took the turn, and the answer; None if no candidate is left. Remove agents that are gone."""
         turn = self._turn(number)
         while chosen := [self.present[name] for name in candidates if name in self.present]:
@@ -192,23 +184,22 @@ class Session:
                 del self.present[gone.agent]
                 if isinstance(gone, DoubtedError):
                     self.doubted.append(gone.agent)
-                yield AgentLeft(turn.number, turn.round, gone.agent, gone.reason)
+                yield e.AgentLeft(turn.number, turn.round, gone.agent, gone.reason)
         return None
 
-    def _accept(self, number: int, name: str, answer: Answer) -> TurnFinished:
+    def _accept(self, number: int, name: str, answer: Answer) -> e.TurnFinished:
         """Record a turn. If its model is kept, update the state and the hold-out votes, and let all agents hear."""
         verdict, turn = answer.verdict, len(self.history) + 1
-        contribution = None
+        contribution, worth = None, (verdict.model_weight, verdict.mean_reward)
         if not verdict.useless:
             accuracy = float(np.count_nonzero(right(answer.reward))) / max(len(answer.reward), 1)
-            worth = verdict.model_weight, verdict.mean_reward
             contribution = Contribution(turn, number, name, *worth, accuracy, verdict.perfect)
             step = self._step(number, name, answer)
             self.states[name].apply(answer.reward, step)
             for participant in self.present.values():
                 participant.hear(contribution, answer, step)
             self._keep(contribution, answer)
-        finished = TurnFinished(turn, number, name, verdict.model_weight, verdict.mean_reward, contribution, answer.why)
+        finished = e.TurnFinished(turn, number, name, *worth, contribution, answer.why)
         self.history.append(finished)
         return finished
 
@@ -249,30 +240,30 @@ class Session:
         made = (turn.contribution for turn in self.history if turn.round == number)
         return [contribution for contribution in made if contribution is not None]
 
-    def _round_finished(self, number: int) -> RoundFinished:
+    def _round_finished(self, number: int) -> e.RoundFinished:
         learned = None if self.combining is None else self.combining.finish_round()
         accuracy, measured = (None, None) if self.holdout is None else self.holdout.finish_round(learned)
         if learned is None:
-            return RoundFinished(number, accuracy, metric=measured)
-        return RoundFinished(number, accuracy, learned.loss, _finite(learned.error), measured)
+            return e.RoundFinished(number, accuracy, metric=measured)
+        return e.RoundFinished(number, accuracy, learned.loss, _finite(learned.error), measured)
 
-    def _stop_reason(self, made: Sequence[Contribution]) -> StopReason | None:
+    def _stop_reason(self, made: Sequence[Contribution]) -> e.StopReason | None:
         """Return why to stop after a round, if there is a reason.
 
         If nobody contributed, or all contributions were perfect, the ignorance did not change: the next round would be
         the same.
         """
         if not made:
-            return StopReason.NO_AGENT_CONTRIBUTED
+            return e.StopReason.NO_AGENT_CONTRIBUTED
         if all(contribution.perfect for contribution in made):
-            return StopReason.ALL_AGENTS_PERFECT
+            return e.StopReason.ALL_AGENTS_PERFECT
         if self.holdout is not None and self.holdout.exhausted:
-            return StopReason.HOLDOUT_STOPPED_IMPROVING
+            return e.StopReason.HOLDOUT_STOPPED_IMPROVING
         if self.combining is not None and self.combining.exhausted:
-            return StopReason.ROUNDS_NO_LONGER_PAY
-        return None if self.present else StopReason.NO_AGENT_LEFT
+            return e.StopReason.ROUNDS_NO_LONGER_PAY
+        return None if self.present else e.StopReason.NO_AGENT_LEFT
 
-    def _finish(self, reason: StopReason, n_rounds: int) -> Generator[Event, None, RunFinished]:
+    def _finish(self, reason: e.StopReason, n_rounds: int) -> Generator[e.Event, None, e.RunFinished]:
         """End the run, and yield its last events.
 
         Where hold-out samples or the combination show which round was the best, later rounds do not count.
@@ -286,24 +277,24 @@ class Session:
                 facts = learned.kind, learned.loss, _finite(learned.error), dict(learned.losses), learned.skipped
                 held_out = self.holdout
                 measured = () if held_out is None else held_out.measured(held_out.votes_of(n_rounds, learned))
-                yield CombinationLearned(n_rounds, *facts, *measured)
+                yield e.CombinationLearned(n_rounds, *facts, *measured)
         yield from self._judge(n_rounds)
         if self.plan.make_method().keeps_labels:
             n_rounds = self.plan.most_rounds  # helpers hear this number: it must not show what the models are worth
-        finished = RunFinished(reason, n_rounds)
+        finished = e.RunFinished(reason, n_rounds)
         yield finished
         return finished
 
-    def _judge(self, n_rounds: int) -> Iterator[Event]:
+    def _judge(self, n_rounds: int) -> Iterator[e.Event]:
         if self._evaluating is None:
             return
         n_models = sum(each.round <= n_rounds for each in self.kept)
         if not self._evaluating.label_only:
-            yield AloneBegan(n_models)
+            yield e.AloneBegan(n_models)
         learned = None if self.combining is None else self.combining.final
         self.report = self._evaluating.report(n_rounds, n_models, learned, self.doubted)
         facts = asdict(self.report)
-        yield ResultJudged(**{field.name: facts[field.name] for field in fields(ResultJudged)})
+        yield e.ResultJudged(**{field.name: facts[field.name] for field in fields(e.ResultJudged)})
 
 
 def _best(participants: Sequence[Participant], turn: Turn, n_jobs: int | None) -> Taken:

@@ -22,16 +22,7 @@ from assistlearn.learners.folds import deal
 from assistlearn.learners.model import MAX_SEED
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
-from assistlearn.session.judging import (
-    Combining,
-    Evaluating,
-    HoldOut,
-    HoldoutVotes,
-    calibration_on_holdout,
-    calibration_out_of_fold,
-    honest_votes,
-    split,
-)
+from assistlearn.session import judging
 from assistlearn.session.session import LocalParticipant, Participant, Session
 from assistlearn.types import Codes, Floats
 
@@ -86,7 +77,7 @@ class SetUp:
     aside: Positions | None
     n_training: int
     states: Mapping[str, RunState]
-    holdout: HoldOut | None
+    holdout: judging.HoldOut | None
     seeds: Mapping[str, int]
     folds: Mapping[str, Positions]
     groups: Groups | None
@@ -96,7 +87,7 @@ class SetUp:
     def session(
         self,
         participants: Sequence[Participant],
-        alone: Callable[[int], HoldoutVotes] | None = None,
+        alone: Callable[[int], judging.HoldoutVotes] | None = None,
         n_jobs: int | None = None,
         again: Sequence[Sequence[str]] = (),
         afresh: bool = True,
@@ -108,22 +99,22 @@ class SetUp:
             plan, participants, self.states, self.holdout, n_jobs, combining, evaluating, again=again, afresh=afresh
         )
 
-    def _combining(self) -> Combining | None:
+    def _combining(self) -> judging.Combining | None:
         plan, n_classes = self.task.plan, len(self.class_shares)
         if plan.combination == "sum":
             return None
         own, codes = _at(self.task.own, self.training), self.codes[self.task.agents[0]]
         made = plan.combination, plan.make_method(), codes, self.codes, n_classes, plan.seed
-        return Combining(*made, self.weights, own, self.groups)
+        return judging.Combining(*made, self.weights, own, self.groups)
 
-    def _evaluating(self, alone: Callable[[int], HoldoutVotes]) -> Evaluating | None:
+    def _evaluating(self, alone: Callable[[int], judging.HoldoutVotes]) -> judging.Evaluating | None:
         holdout, plan, label_only = self.holdout, self.task.plan, self.task.label_only
         if holdout is None:
             return None
         if label_only:  # nobody votes, so that the shares of the classes decide
             alone = lambda n_models: holdout.votes_of(0)  # noqa: E731
         leave_out = plan.worse_agent == "leave out"
-        return Evaluating(holdout, self.task.agents, alone, plan.seed, leave_out, plan.calibrates, label_only)
+        return judging.Evaluating(holdout, self.task.agents, alone, plan.seed, leave_out, plan.calibrates, label_only)
 
     @property
     def _honest(self) -> bool:
@@ -136,12 +127,12 @@ class SetUp:
             return None
         if self.holdout is not None:
             left_out = () if session.report is None else session.report.left_out
-            return calibration_on_holdout(self.holdout, n_rounds, left_out)
+            return judging.calibration_on_holdout(self.holdout, n_rounds, left_out)
         if not self._honest:
             return None
         codes, method = self.codes[self.task.agents[0]], self.task.plan.make_method()
         order = self.task.order
-        return calibration_out_of_fold(session.kept, method, codes, len(self.class_shares), self.weights, order)
+        return judging.calibration_out_of_fold(session.kept, method, codes, len(self.class_shares), self.weights, order)
 
     def votes_in_training(self, session: Session, n_rounds: int) -> dict[str, Floats]:
         """Return each agent's honest votes by one unit of model weight, with which those for new people are compared.
@@ -156,7 +147,7 @@ class SetUp:
                 one_each = np.unique(self.groups, return_index=True)[1]
             rows = one_each[kept_rows(len(one_each), plan.seed)]
             models = [each for each in session.kept if each.round <= n_rounds]
-            return honest_votes(models, plan.make_method(), self.codes, rows)
+            return judging.honest_votes(models, plan.make_method(), self.codes, rows)
         said = {} if self.holdout is None else self.holdout.votes_of(n_rounds).said
         return {name: each.scores / each.weight for name, each in said.items() if each.weight > 0.0}
 
@@ -198,7 +189,7 @@ def set_up(task: Task) -> SetUp:
     )
 
 
-def _holdout(task: Task, aside: Positions, shares: Floats) -> HoldOut:
+def _holdout(task: Task, aside: Positions, shares: Floats) -> judging.HoldOut:
     """Return the hold-out samples. They count by their own weights, not by the plan's weights of classes."""
     plan, weights = task.plan, _at(task.weights, aside)
     if weights is not None and not weights.sum() > 0.0:
@@ -206,7 +197,7 @@ def _holdout(task: Task, aside: Positions, shares: Floats) -> HoldOut:
             f"holdout={plan.holdout} holds out {len(aside)} samples, and all of them have weight zero: they say "
             "nothing about the result. Hold out more, or give more samples a weight."
         )
-    return HoldOut(
+    return judging.HoldOut(
         task.codes[aside],
         task.n_classes,
         plan.patience,
@@ -285,13 +276,13 @@ def split_of(
         labels = np.zeros_like(labels)  # who is held out must not reveal labels
     rng = np.random.RandomState([*words] or [plan.seed, 2])
     if roles is None:
-        training, aside = split(labels, plan.holdout, rng, groups)
+        training, aside = judging.split(labels, plan.holdout, rng, groups)
     else:
         roles = roles if groups is None else _roles_of_persons(roles, groups)
         new = np.flatnonzero(roles == NEW)
         chosen = roles == HELD_OUT
         if len(new):
-            chosen[new[split(labels[new], plan.holdout, rng, at(groups, new))[1]]] = True
+            chosen[new[judging.split(labels[new], plan.holdout, rng, at(groups, new))[1]]] = True
         training, aside = np.flatnonzero(~chosen), np.flatnonzero(chosen)
     return (training, aside) if len(aside) else (None, None)  # a run that began without any goes on without
 
@@ -324,7 +315,9 @@ def train_alone(
     return made, session, finished.n_rounds
 
 
-def votes_alone(task: Task, agent: Agent, samples: Callable[[SetUp], TrainingSamples], n_models: int) -> HoldoutVotes:
+def votes_alone(
+    task: Task, agent: Agent, samples: Callable[[SetUp], TrainingSamples], n_models: int
+) -> judging.HoldoutVotes:
     """Train the initiator alone, and return its votes on the hold-out samples."""
     made, session, n_rounds = train_alone(task, agent, samples, n_models)
     assert made.holdout is not None, "there is nothing to compare on"
