@@ -41,10 +41,10 @@ class CutTransport:
 
 OPTIONS = {
     "ascii": {"method": "ascii", "n_rounds": 3},
-    "ensemble": {"method": "ensemble", "n_rounds": 3},
-    "holdout": {"method": "simple", "n_rounds": 4, "holdout": 0.3, "patience": 2},
-    "soft": {"method": "soft", "n_rounds": 3},
-    "auto": {"method": "ascii", "n_rounds": 3, "reward": "auto"},
+    "ensemble": {"method": "ensemble", "n_rounds": 2},
+    "holdout": {"method": "simple", "n_rounds": 3, "holdout": 0.3, "patience": 1},
+    "soft": {"method": "soft", "n_rounds": 2},
+    "auto": {"method": "ascii", "n_rounds": 2, "reward": "auto"},
     "combined": {"method": "soft", "n_rounds": 2, "reward": "auto", "combine": "auto", "models_per_turn": 3},
 }
 

@@ -22,7 +22,17 @@ from numpy.typing import NDArray
 from assistlearn import storage
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.evaluation.words import Terms
-from assistlearn.events import Answered, Asked, EventLog, Predicted, RunFinished, SamplesSettled, TurnFinished, read
+from assistlearn.events import (
+    Answered,
+    Asked,
+    Event,
+    EventLog,
+    Predicted,
+    RunFinished,
+    SamplesSettled,
+    TurnFinished,
+    read,
+)
 from assistlearn.plan import SETTINGS, Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import ReleasedBits, added_up, decode, releases_in, type_of, votes
@@ -508,9 +518,10 @@ def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
     n_classes = len(settings.classes)
     # where all agents boost alone, the answers of the initiator's own go nowhere
     hears_own = settings.plan.make_method().shares_state
-    owner = {told.event.turn: told.event.agent for told in read(folder.events) if isinstance(told.event, TurnFinished)}
+    logged = [recorded.event for recorded in read(folder.events)]
+    owner = {event.turn: event.agent for event in logged if isinstance(event, TurnFinished)}
     released: dict[str, list[ReleasedBits]] = {name: [] for name in settings.agents}
-    released[settings.initiator] += _labels(folder)
+    released[settings.initiator] += _labels(logged, n_classes)
     for turn, agent in sorted(owner.items()):
         content = folder.turn(turn)
         reply = None if content is None else decode(content)
@@ -518,7 +529,7 @@ def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
             answer = replace(reply, holdout=None) if agent == settings.initiator else reply
             released[agent] += releases_in(answer, n_classes)
     for agent in settings.helpers:
-        released[agent] += _votes(folder, agent, n_classes)
+        released[agent] += _votes(logged, agent, n_classes, settings.plan)
     return {agent: added_up(releases) for agent, releases in released.items()}
 
 
@@ -543,27 +554,23 @@ def refuse_incomplete(folder: RunFolder) -> None:
         )
 
 
-def _labels(folder: RunFolder) -> Iterator[ReleasedBits]:
+def _labels(logged: Sequence[Event], n_classes: int) -> Iterator[ReleasedBits]:
     """Yield the release of the labels, if they were told; every helper is told the same.
 
     As sent, these are the bits of the whole message that tells them, for each training sample. It also tells the
     weights of the samples, if there are any, and which samples are held out; labels of these are not told. The log has
     no length of the labels alone.
     """
-    logged = [recorded.event for recorded in read(folder.events)]
     n_training = max((event.n_samples for event in logged if isinstance(event, SamplesSettled)), default=0)
     asked = (event for event in logged if isinstance(event, Asked) and event.type == type_of(m.Begin))
     told = max((event.bytes for event in asked), default=0)
     if told and n_training:
-        said = (len(folder.settings().classes) - 1).bit_length()
-        yield ReleasedBits("labels", "training", 1, float(said), 8 * told / n_training)
+        yield ReleasedBits("labels", "training", 1, float((n_classes - 1).bit_length()), 8 * told / n_training)
 
 
-def _votes(folder: RunFolder, agent: str, n_classes: int) -> Iterator[ReleasedBits]:
-    logged = [recorded.event for recorded in read(folder.events)]
+def _votes(logged: Sequence[Event], agent: str, n_classes: int, plan: Plan) -> Iterator[ReleasedBits]:
     answers = [each for each in logged if isinstance(each, Answered) and each.agent == agent]
     n_bytes = [each.bytes for each in answers if each.type == type_of(m.Scores)]
     n_votes = sum(each.known.get(agent, 0) for each in logged if isinstance(each, Predicted))
     if n_bytes:
-        bits = folder.settings().plan.make_method().vote_bits(n_classes)
-        yield votes(bits, n_classes, len(n_bytes), sum(n_bytes), n_votes)
+        yield votes(plan.make_method().vote_bits(n_classes), n_classes, len(n_bytes), sum(n_bytes), n_votes)
