@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assistlearn.cli import output
-from assistlearn.cli.output import Json, plain, say, say_json, show_table
+from assistlearn.cli.output import Json, flag, plain, say, say_json, show_table
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.words import counted, size
 from assistlearn.extras import install_line
@@ -193,10 +193,7 @@ def privacy(
         typer.Argument(metavar="RUN|FILE", help="At the initiator: the run's folder. At a helper: its TOML file."),
     ],
     run: Annotated[str, typer.Option(metavar="NAME", help="Only this run of a helper.", show_default="all runs")] = "",
-    attack: Annotated[
-        bool,
-        typer.Option("--attack", metavar="", help="Try here how well this helper's columns can be guessed."),
-    ] = False,
+    attack: Annotated[bool, flag("--attack", "Try here how well this helper's columns can be guessed.")] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the attack's result: a .png, .svg or .pdf file.")
     ] = None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from assistlearn.cli.audit import show_limits, told_in_words
-from assistlearn.cli.output import Json, command, plain, say, say_json, show_table
+from assistlearn.cli.output import Json, command, flag, plain, say, say_json, show_table
 from assistlearn.errors import AssistLearnError, Problems, SettingsError, TableError
 from assistlearn.evaluation.words import counted
 
@@ -182,9 +182,7 @@ def init(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="The folder to write into.", show_default="this folder")
     ] = Path(),
-    example: Annotated[
-        bool, typer.Option("--example", metavar="", help="Write three agents with small tables, ready to run.")
-    ] = False,
+    example: Annotated[bool, flag("--example", "Write three agents with small tables, ready to run.")] = False,
     json: Json = False,
 ) -> None:
     """Write agent files to start from: two commented files to fill in, or an example that runs."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from assistlearn.cli.output import AgentFile, Json, agreed, answer, command, plain, say, say_json
+from assistlearn.cli.output import AgentFile, Json, agreed, answer, command, flag, plain, say, say_json
 from assistlearn.errors import RequestsError, RunError, SettingsError
 from assistlearn.evaluation.words import counted
 
@@ -31,7 +31,7 @@ By = Annotated[
     str | None,
     typer.Option("--by", metavar="NAME", help="Who decides, for the ledger.", show_default="the user of this machine"),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Do not ask for confirmation.")]
+Yes = Annotated[bool, flag("--yes", "Do not ask for confirmation.", "-y")]
 
 PROVED = {
     "certificate": "proved by the certificate of its site",
@@ -207,9 +207,7 @@ def forget(
         ),
     ] = None,
     yes: Yes = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", metavar="", help="Say what would be removed, and remove nothing.")
-    ] = False,
+    dry_run: Annotated[bool, flag("--dry-run", "Say what would be removed, and remove nothing.")] = False,
     json: Json = False,
 ) -> None:
     """Remove the models and records of a run at every agent, or at some. Ledgers stay, as a proof that it existed.

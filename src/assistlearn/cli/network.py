@@ -16,7 +16,7 @@ import typer
 
 from assistlearn.cli import output
 from assistlearn.cli.begin import write_example
-from assistlearn.cli.output import Json, answer, command, plain, say, say_json, show_table
+from assistlearn.cli.output import Json, answer, command, flag, plain, say, say_json, show_table
 from assistlearn.cli.predict import predicted, show_predicted
 from assistlearn.cli.report import outcome, show_result
 from assistlearn.cli.train import new_run, train_run
@@ -47,7 +47,7 @@ PassphraseFile = Annotated[
 Fingerprint = Annotated[
     str | None, typer.Option("--fingerprint", metavar="TEXT", help="The expected fingerprint; then nothing is asked.")
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Accept any fingerprint. For tests only.")]
+Yes = Annotated[bool, flag("--yes", "Accept any fingerprint. For tests only.", "-y")]
 
 
 def passphrase(file: Path | None, new: bool = False) -> str:
@@ -132,9 +132,7 @@ def sign(
     authority: Folder,
     request: Annotated[Path, typer.Argument(metavar="REQUEST", help="The request that a member has sent (.csr).")],
     out: Out = None,
-    renew: Annotated[
-        bool, typer.Option("--renew", metavar="", help="Sign a new key although the member has a valid certificate.")
-    ] = False,
+    renew: Annotated[bool, flag("--renew", "Sign a new key although the member has a valid certificate.")] = False,
     fingerprint: Fingerprint = None,
     yes: Yes = False,
     passphrase_file: PassphraseFile = None,
@@ -182,9 +180,7 @@ def renew(
 def revoke(
     authority: Folder,
     name: Name,
-    replaced: Annotated[
-        bool, typer.Option("--replaced", metavar="", help="Revoke only those that a newer certificate has replaced.")
-    ] = False,
+    replaced: Annotated[bool, flag("--replaced", "Revoke only those that a newer certificate has replaced.")] = False,
     passphrase_file: PassphraseFile = None,
     json: Json = False,
 ) -> None:
@@ -467,9 +463,7 @@ def revoked(
 def start(
     kit: Kit = Path(),
     agent: AgentFile = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", metavar="", help="Log to the file only, not to the screen.")
-    ] = False,
+    quiet: Annotated[bool, flag("--quiet", "Log to the file only, not to the screen.", "-q")] = False,
 ) -> None:
     """Start a site or the relay. It runs until SIGTERM or Ctrl-C. The log is also in KIT/site.log."""
     from assistlearn.agent.file import load_description

@@ -27,9 +27,15 @@ if TYPE_CHECKING:
 KEPT = "\n\t\u200c\u200d"
 """Characters that are not printable but shown unchanged: line ends, tabs, and the joiners that some scripts need."""
 
+
+def flag(name: str, help: str, *also: str) -> Any:
+    """Return an option that is given or not."""
+    return typer.Option(name, *also, metavar="", help=help)
+
+
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run.")]
 AgentFile = Annotated[Path, typer.Argument(metavar="FILE", help="The agent's TOML file.")]
-Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object, for scripts.")]
+Json = Annotated[bool, flag("--json", "Print one JSON object, for scripts.")]
 
 
 def say_json(facts: dict[str, Any]) -> None:
@@ -101,7 +107,7 @@ def agreed(question: str, yes: bool) -> None:
 # Where a command may write: files that are needed are never overwritten, others only if the user agrees.
 
 
-Force = Annotated[bool, typer.Option("--force", "-f", metavar="", help="Replace an existing file without a question.")]
+Force = Annotated[bool, flag("--force", "Replace an existing file without a question.", "-f")]
 
 
 def check_target(path: Path, needed: Mapping[Path, str], *, force: bool, quiet: bool, flag: str = "--out") -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import typer
 
-from assistlearn.cli.output import Force, Json, RunPath, check_target, needed_by_run, plain, say, say_json
+from assistlearn.cli.output import Force, Json, RunPath, check_target, flag, needed_by_run, plain, say, say_json
 from assistlearn.errors import SettingsError, TableError, UnreachableError
 from assistlearn.evaluation.words import counted
 from assistlearn.reach import A_YEAR, TIMEOUT
@@ -61,12 +60,8 @@ def predict(
     timeout: Annotated[
         float, typer.Option(min=1, max=A_YEAR, metavar="SECONDS", help="How long to wait for an answer of an agent.")
     ] = TIMEOUT,
-    allow_absent: Annotated[
-        bool, typer.Option("--allow-absent", metavar="", help="Exit with 0 even if an agent does not take part.")
-    ] = False,
-    require_all: Annotated[
-        bool, typer.Option("--require-all", metavar="", help="Write nothing unless every agent takes part.")
-    ] = False,
+    allow_absent: Annotated[bool, flag("--allow-absent", "Exit with 0 even if an agent does not take part.")] = False,
+    require_all: Annotated[bool, flag("--require-all", "Write nothing unless every agent takes part.")] = False,
     without: Annotated[
         list[str] | None,
         typer.Option(metavar="HELPER", help="Predict without this helper. Can be given several times."),
@@ -125,9 +120,19 @@ def predicted(
         raise UnreachableError("No agent can vote. " + _reasons(prediction))
     if require_all and prediction.absent:
         raise UnreachableError(f"Nothing was written, as not every agent takes part. {_reasons(prediction)}")
-    n_escaped = _write(out, own.description.id, asked, prediction)
-    facts = _facts(out, prediction) | {"without": list(without), "trained_on": _trained_on(folder, rows, own)}
-    return facts | {"escaped": n_escaped}
+    return {
+        "file": str(out),
+        "samples": len(asked),
+        "unknown_to_all": int((~prediction.decided).sum()),
+        "by_label_shares": int(prediction.by_shares.sum()),
+        "known": {name: int(mask.sum()) for name, mask in prediction.known.items()},
+        "absent": dict(prediction.absent),
+        "warnings": list(prediction.warnings),
+        "changed": dict(prediction.changed),
+        "without": list(without),
+        "trained_on": _trained_on(folder, rows, own),
+        "escaped": _write(out, own.description.id, asked, prediction),
+    }
 
 
 def ids_in(file: Path, folder: RunFolder) -> pl.Series:
@@ -256,20 +261,6 @@ def _formulas(values: pl.Series) -> pl.Series:
     return (values.str.contains(FORMULA) & ~values.str.contains(NUMBER)).fill_null(False)
 
 
-def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
-    labels = prediction.labels
-    return {
-        "file": str(out),
-        "samples": len(labels),
-        "unknown_to_all": sum(label is None for label in labels),
-        "by_label_shares": int(prediction.by_shares.sum()),
-        "known": {name: int(mask.sum()) for name, mask in prediction.known.items()},
-        "absent": dict(prediction.absent),
-        "warnings": list(prediction.warnings),
-        "changed": dict(prediction.changed),
-    }
-
-
 def show_predicted(facts: dict[str, Any]) -> None:
     n, unknown = facts["samples"], facts["unknown_to_all"]
     say(f"{counted(n - unknown, 'sample')} predicted, in {plain(facts['file'])}.")
@@ -328,9 +319,7 @@ def serve(
             show_default="serve.token in the run's folder",
         ),
     ] = None,
-    no_token: Annotated[
-        bool, typer.Option("--no-token", metavar="", help="Need no token: everybody who reaches the port gets answers.")
-    ] = False,
+    no_token: Annotated[bool, flag("--no-token", "Need no token: who reaches the port gets answers.")] = False,
     tls_cert: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A certificate in PEM format, to answer over HTTPS.")
     ] = None,
@@ -354,37 +343,26 @@ def serve(
     from assistlearn.web import require_web
 
     require_web("assistlearn serve")
+    from assistlearn.initiator.folder import TOKEN_FILE
+    from assistlearn.web.predictor import opened_predictor
+    from assistlearn.web.server import WebServer, kept_token, listening, port_of, protocol_for
+    from assistlearn.web.service import PredictionService, ServingLimits
+
     if no_token and token_file is not None:
         raise SettingsError("--token-file and --no-token contradict each other. Give one of them.")
     tls = _tls(tls_cert, tls_key)
-    token = partial(_token, run, token_file, no_token)
-    with _stopped_by_signals():
-        _serve(run, host, port, tls, token, most_ids, without or (), json)
-    if not json:
-        say("Stopped.")
-
-
-def _serve(
-    run: Path,
-    host: str,
-    port: int,
-    tls: dict[str, Any],
-    token_of: Callable[[], tuple[str | None, str | None]],
-    most_ids: int,
-    without: Sequence[str],
-    json: bool,
-) -> None:
-    from assistlearn.web.predictor import opened_predictor
-    from assistlearn.web.server import WebServer, listening, port_of, protocol_for
-    from assistlearn.web.service import PredictionService, ServingLimits
-
     limits = ServingLimits(most_ids=most_ids, most_bytes=max(1_000_000, 1_100 * most_ids))
-    with opened_predictor(run, without=without) as predictor, listening(port, host) as there:
-        token, file = token_of()
-        address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port_of(there)}"
-        facts = {"address": address, "model": predictor.run.name, "token_file": file}
+    file = None if no_token else token_file or run / TOKEN_FILE
+    with (
+        _stopped_by_signals(),
+        opened_predictor(run, without=without or ()) as predictor,
+        listening(port, host) as there,
+    ):
+        token = None if file is None else kept_token(file)
         app = PredictionService(predictor, limits).application(token, loopback=host in LOOPBACK)
         server = WebServer(app, there, http=protocol_for(limits.slowest), lifespan="off", **tls)
+        address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port_of(there)}"
+        facts = {"address": address, "model": predictor.run.name, "token_file": None if file is None else str(file)}
 
         def tell(started: Future[dict[str, str]]) -> None:
             if not server.should_exit:
@@ -394,16 +372,8 @@ def _serve(
 
         predictor.started.add_done_callback(tell)
         server.run_until_stopped()
-
-
-def _token(run: Path, file: Path | None, none: bool) -> tuple[str | None, str | None]:
-    from assistlearn.initiator.folder import TOKEN_FILE
-    from assistlearn.web.server import kept_token
-
-    if none:
-        return None, None
-    place = file or run / TOKEN_FILE
-    return kept_token(place), str(place)
+    if not json:
+        say("Stopped.")
 
 
 def _tls(cert: Path | None, key: Path | None) -> dict[str, Any]:
@@ -435,11 +405,7 @@ def _show_service(facts: dict[str, Any], predictor: Predictor) -> None:
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
     """Make SIGTERM end the command as Ctrl-C does. While the server runs, it handles both signals itself."""
-
-    def stop(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assistlearn.cli import output
-from assistlearn.cli.output import Json, command, plain, say, say_json, show_table
+from assistlearn.cli.output import Json, command, flag, plain, say, say_json, show_table
 from assistlearn.cli.worth import show_pilot
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation import words as w
@@ -303,7 +303,7 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="The file to write.", show_default="beside RUN, as RUN.html"),
     ] = None,
-    open_: Annotated[bool, typer.Option("--open", metavar="", help="Open the page in the browser.")] = False,
+    open_: Annotated[bool, flag("--open", "Open the page in the browser.")] = False,
     class_names: Annotated[
         bool, typer.Option("--class-names/--no-class-names", help="Show the classes by name, or by number.")
     ] = True,

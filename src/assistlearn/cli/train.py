@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from assistlearn.cli.output import Json, command, complaints, new_name, plain, say, say_json
+from assistlearn.cli.output import Json, command, complaints, flag, new_name, plain, say, say_json
 from assistlearn.errors import ConsentAwaitedError, InterruptedRunError, SettingsError
 from assistlearn.evaluation.words import counted
 from assistlearn.plan import DEFAULTS_OF_RUNS, RUN, SETTINGS, Plan, Setting
@@ -346,9 +346,7 @@ def train(
             help="How long to ask helpers' owners again and again for their consent.",
         ),
     ] = None,
-    withdraw: Annotated[
-        bool, typer.Option("--withdraw", metavar="", help="Take back the request for consent. Nothing is trained.")
-    ] = False,
+    withdraw: Annotated[bool, flag("--withdraw", "Take back the request for consent. Nothing is trained.")] = False,
     earlier: Annotated[
         Path | None,
         _from(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,7 @@ from assistlearn.cli.output import Json, command, plain, say, say_json, show_tab
 from assistlearn.cli.train import Name, Out, Resume, Timeout, follow, of_run, refuse_given, takes_changes
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.words import SampleLoss, Terms, alone_in_words, counted, loss_for, size
-from assistlearn.plan import RUN
+from assistlearn.plan import OF_METHOD, RUN, Plan
 from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
@@ -143,8 +143,9 @@ def worth(
     is clear. You may stop at any time: the answer is wrong with a chance of at most --alpha. After Ctrl-C, go on with
     --resume.
     """
+    from assistlearn.cli.progress import WorthBar
     from assistlearn.initiator.folder import RunFolder
-    from assistlearn.reach.opening import check_command
+    from assistlearn.reach.opening import check_command, pilot
 
     if plot is not None:
         output.check_picture(plot, force=force, quiet=json)
@@ -153,32 +154,24 @@ def worth(
         folder = RunFolder(resume)
         check_command(folder, "worth")
     else:
-        terms = partial(_terms, at_least, alpha, loss, block, train_share, each_helper)
+        if not 0.0 < train_share < 1.0:
+            raise SettingsError(f"--train-share {train_share:g} must lie between 0 and 1. Use 0.5, say.")
+        terms: dict[str, Any] = {"at_least": at_least, "alpha": alpha, "block": block, "train_size": train_share}
+        terms |= {"each_helper": each_helper} | ({} if loss is None else {"loss": loss})
         name = run or output.new_name("pilot")
         folder = _new_pilot(files or [], name, out or Path("runs") / name, terms, {"n_rounds": 1} | changes)
-    _make(folder, quiet=json, timeout=timeout)
+    if folder.worth() is None:
+        bar, done = WorthBar(folder.settings(), quiet=json), partial(_opened_so_far, folder)
+        follow(folder, bar, lambda log: pilot(folder, log, timeout), done, "pilot")
     report_pilot(folder, json, plot)
 
 
-def _terms(
-    at_least: float, alpha: float, loss: SampleLoss | None, block: int, share: float, each_helper: bool, metric: str
-) -> Terms:
-    """Return the question; where no loss is named, it is the one that suits the metric."""
-    if not 0.0 < share < 1.0:
-        raise SettingsError(f"--train-share {share:g} must lie between 0 and 1. Use 0.5, say.")
-    which = loss or loss_for(metric)
-    try:
-        return Terms(at_least=at_least, alpha=alpha, loss=which, block=block, train_size=share, each_helper=each_helper)
-    except SettingsError as error:
-        raise SettingsError(f"--{str(error).replace('_', '-', 1)}") from None
-
-
-def _new_pilot(
-    files: list[Path], name: str, folder: Path, terms: Callable[[str], Terms], changed: dict[str, Any]
-) -> RunFolder:
+def _new_pilot(files: list[Path], name: str, folder: Path, terms: dict[str, Any], changed: dict[str, Any]) -> RunFolder:
     """Create a pilot: from agent files, on this machine; or from a task file, over a network."""
-    from assistlearn.initiator.folder import asked
-    from assistlearn.plan import Plan
+    from assistlearn.reach.flare import reach_flare
+    from assistlearn.reach.flare.task_file import load_task
+    from assistlearn.reach.processes import reach_processes
+    from assistlearn.toml import read_toml
 
     if not files:
         raise SettingsError(
@@ -186,43 +179,33 @@ def _new_pilot(
             "files to start from: assistlearn init demo --example)"
         )
     if len(files) > 1:
-        from assistlearn.reach.processes import reach_processes
-
-        about = asked(terms(Plan.metric))
-        return reach_processes.create_run(folder, name, files, _plan(Plan(), changed), **about)
-    from assistlearn.reach.flare import reach_flare
-    from assistlearn.reach.flare.task_file import load_task
-    from assistlearn.toml import read_toml
-
+        return reach_processes.create_run(folder, name, files, _plan(Plan(), changed), **_asked_by(terms, Plan.metric))
     if {"learner", "label"} & read_toml(files[0], "task")[1].keys():
         raise SettingsError(
             f"{files[0]} is an agent's file. Name its helpers' files, too, for a pilot on this machine; or a task's "
             "file, for one over a network."
         )
     plan = _plan(load_task(files[0]).plan, changed)
-    return reach_flare.create_run(folder, name, files[0], plan, **asked(terms(plan.metric)))
+    return reach_flare.create_run(folder, name, files[0], plan, **_asked_by(terms, plan.metric))
+
+
+def _asked_by(terms: dict[str, Any], metric: str) -> dict[str, Any]:
+    """Return the question for a run's settings; where no loss is named, it is the one that suits the metric."""
+    from assistlearn.initiator.folder import asked
+
+    try:
+        return asked(Terms(**{"loss": loss_for(metric)} | terms))
+    except SettingsError as error:
+        raise SettingsError(f"--{str(error).replace('_', '-', 1)}") from None
 
 
 def _plan(plan: Plan, changed: dict[str, Any]) -> Plan:
     """Return the plan of a pilot. Its method is the recommended one, or the task's if that keeps labels private."""
-    from dataclasses import replace
-
     from assistlearn.initiator.pilots import PURPOSE
-    from assistlearn.plan import OF_METHOD, Plan
 
     own: dict[str, Any] = {} if plan.make_method().keeps_labels else {"method": Plan.method, **dict.fromkeys(OF_METHOD)}
     own |= {"holdout": None, "absent": Plan.absent, "purpose": plan.purpose or PURPOSE}
     return replace(plan, **own | changed)
-
-
-def _make(folder: RunFolder, quiet: bool, timeout: float) -> None:
-    from assistlearn.cli.progress import WorthBar
-    from assistlearn.reach.opening import pilot
-
-    if folder.worth() is None:
-        bar = WorthBar(folder.settings(), quiet)
-        done = partial(_opened_so_far, folder)
-        follow(folder, bar, lambda log: pilot(folder, log, timeout), done, "pilot")
 
 
 def _opened_so_far(folder: RunFolder) -> str:
