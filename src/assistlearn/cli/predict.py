@@ -44,6 +44,11 @@ BY_SHARES = "(shares of the labels)"
 """What the column ``agents`` says where the shares of the labels decide. No agent can have this name."""
 
 
+Without = Annotated[
+    list[str] | None, typer.Option(metavar="HELPER", help="Predict without this helper. Can be given several times.")
+]
+
+
 def predict(
     run: RunPath,
     ids: Annotated[
@@ -62,10 +67,7 @@ def predict(
     ] = TIMEOUT,
     allow_absent: Annotated[bool, flag("--allow-absent", "Exit with 0 even if an agent does not take part.")] = False,
     require_all: Annotated[bool, flag("--require-all", "Write nothing unless every agent takes part.")] = False,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(metavar="HELPER", help="Predict without this helper. Can be given several times."),
-    ] = None,
+    without: Without = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -329,10 +331,7 @@ def serve(
     most_ids: Annotated[
         int, typer.Option(min=1, max=100_000, metavar="IDS", help="The largest number of ids in one request.")
     ] = 1_000,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(metavar="HELPER", help="Answer without this helper. Can be given several times."),
-    ] = None,
+    without: Without = None,
     json: Json = False,
 ) -> None:
     """Answer other programs' requests for predictions over HTTP, until Ctrl-C.
