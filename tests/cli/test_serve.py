@@ -63,7 +63,7 @@ def free_port() -> int:
 
 def until_ready(address: str, trusting: ssl.SSLContext) -> list[tuple[int, dict[str, bool]]]:
     """Ask whether the service is ready until it is; return its answers."""
-    answers, until = [], time.monotonic() + 60
+    answers, until = [], time.monotonic() + 180
     while not answers or answers[-1][0] != 200:
         assert time.monotonic() < until
         time.sleep(0.05)
