@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -371,7 +372,7 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
 
     def _follow(self, events: Iterator[e.Event], n_turns: int) -> None:
         turns: list[e.TurnFinished] = []
-        with progress(n_turns, enabled=self.verbose, metric=self.metric) as show:
+        with progress(n_turns, self.metric) if self.verbose else nullcontext(lambda event: None) as show:
             for event in events:
                 logger.debug("%s", event)
                 show(event)

@@ -146,10 +146,7 @@ def _due(row: ShareRow, of: SharedIn) -> str:
 
 
 @contextmanager
-def progress(n_turns: int, enabled: bool, metric: str) -> Iterator[Callable[[Event], None]]:
-    if not enabled:
-        yield lambda event: None
-        return
+def progress(n_turns: int, metric: str) -> Iterator[Callable[[Event], None]]:
     wrapped = Column(no_wrap=False)  # a long note must not crowd out the bar
     note_text = TextColumn("{task.fields[note]}", table_column=wrapped)
     bar = Progress(
