@@ -289,8 +289,9 @@ class Story:
     def _feed_round(self, event: e.RoundFinished) -> None:
         settled = self._newest_of(e.SamplesSettled)
         n = 0 if settled is None or self.subject.reach == ONE_PROCESS else settled.n_samples
-        row = RoundRow(event.round, event.holdout_accuracy, event.metric, event.loss, event.error)
-        self._rounds[event.round] = replace(row, bits=8 * self._spent / n if n else None)
+        bits = 8 * self._spent / n if n else None
+        figures = event.holdout_accuracy, event.metric, event.loss, event.error
+        self._rounds[event.round] = RoundRow(event.round, *figures, bits=bits)
 
     def _newest_of(self, kind: type[E]) -> E | None:
         found = self._newest.get(kind)
@@ -303,12 +304,12 @@ class Story:
         row, made = self._row_of(turn.agent), turn.contribution
         weights = dict(self._weights.get(turn.round) or {})
         if made is None:
-            row = replace(row, sat_out=row.sat_out + 1)
+            row = replace(row, turns=row.turns + 1, sat_out=row.sat_out + 1)
         else:
-            weight, best = row.weight + made.model_weight, max(row.best or 0.0, made.accuracy)
-            row = replace(row, made=row.made + 1, models=row.models + 1, weight=weight, best=best)
+            n, weight, best = row.made + 1, row.weight + made.model_weight, max(row.best or 0.0, made.accuracy)
+            row = replace(row, turns=row.turns + 1, made=n, models=n, weight=weight, best=best)
             weights[turn.agent] = weights.get(turn.agent, 0.0) + made.model_weight
-        self._agents[turn.agent] = replace(row, turns=row.turns + 1)
+        self._agents[turn.agent] = row
         self._weights[turn.round] = weights
 
     def take(
@@ -438,7 +439,9 @@ def _nothing_of(agent: str) -> r.AgentRow:
 
 
 def traffic_with(counts: dict[str, Traffic], peer: str) -> Traffic:
-    return counts.setdefault(peer, Traffic(peer))
+    if peer not in counts:
+        counts[peer] = Traffic(peer)
+    return counts[peer]
 
 
 # -- from the folder of a run
