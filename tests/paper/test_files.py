@@ -21,9 +21,7 @@ FROM_FILES: list[tuple[Callable[..., DataSet], str]] = [
 
 
 @pytest.mark.parametrize(("load", "file"), FROM_FILES, ids=[file for _, file in FROM_FILES])
-def test_a_missing_file_is_named_with_its_places_and_its_source(
-    load: Callable[..., DataSet], file: str, tmp_path: Path
-) -> None:
+def test_a_missing_file_is_named_with_its_places_and_its_source(load, file, tmp_path):
     with pytest.raises(MissingDataError) as raised:
         load(data=tmp_path)
     message = str(raised.value)
@@ -34,7 +32,7 @@ def test_a_missing_file_is_named_with_its_places_and_its_source(
 
 
 @pytest.mark.parametrize(("load", "file"), FROM_FILES, ids=[file for _, file in FROM_FILES])
-def test_a_damaged_file_is_never_parsed(load: Callable[..., DataSet], file: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_never_parsed(load, file, tmp_path):
     place = tmp_path / file
     place.parent.mkdir()
     place.write_bytes(b"not what it should be")
@@ -46,7 +44,7 @@ def test_a_damaged_file_is_never_parsed(load: Callable[..., DataSet], file: str,
     assert "Get it again from" in message
 
 
-def test_one_changed_byte_is_found(data: Path, tmp_path: Path) -> None:
+def test_one_changed_byte_is_found(data, tmp_path):
     place = tmp_path / "winequality-red.csv"
     content = bytearray((data / "winequality_red" / "winequality-red.csv").read_bytes())
     place.write_bytes(content)
@@ -57,25 +55,23 @@ def test_one_changed_byte_is_found(data: Path, tmp_path: Path) -> None:
         red_wine(data=tmp_path)
 
 
-def test_a_file_may_lie_in_the_data_folder_itself(data: Path, tmp_path: Path) -> None:
+def test_a_file_may_lie_in_the_data_folder_itself(data, tmp_path):
     shutil.copy(data / "qsar_biodegradation" / "biodeg.csv", tmp_path)
     np.testing.assert_array_equal(qsar(data=tmp_path).features, qsar(data=data).features)
 
 
-def test_the_environment_variable_names_the_folder(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_variable_names_the_folder(data, monkeypatch):
     monkeypatch.setenv("ASSISTLEARN_DATA", str(data))
     assert len(red_wine()) == 1599
 
 
-def test_the_argument_wins_over_the_environment_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_argument_wins_over_the_environment_variable(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSISTLEARN_DATA", str(tmp_path / "elsewhere"))
     with pytest.raises(MissingDataError, match=r"winequality-red\.csv was not found"):
         red_wine(data=tmp_path)
 
 
-def test_a_data_folder_that_does_not_exist_is_named_with_who_named_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_folder_that_does_not_exist_is_named_with_who_named_it(tmp_path, monkeypatch):
     with pytest.raises(MissingDataError, match=r"nowhere.*data="):
         red_wine(data=tmp_path / "nowhere")
     monkeypatch.setenv("ASSISTLEARN_DATA", str(tmp_path / "lost"))
@@ -83,7 +79,7 @@ def test_a_data_folder_that_does_not_exist_is_named_with_who_named_it(
         red_wine()
 
 
-def test_what_openml_does_not_have_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_openml_does_not_have_says_so(monkeypatch):
     monkeypatch.delenv("ASSISTLEARN_DATA", raising=False)
     with pytest.raises(MissingDataError, match=r"not on OpenML.*breast_hetero_guest.csv.*ASSISTLEARN_DATA"):
         fate("breast")

@@ -181,27 +181,27 @@ def demo(data: Path) -> DataSet:
     return mimic_long_stay(data=data, demo=True, memory="300MB", threads=2)
 
 
-def test_the_items_are_those_with_these_names(folder: Path) -> None:
+def test_the_items_are_those_with_these_names(folder):
     found = {variable.name: set(map(str, variable.items)) for variable in VARIABLES}
     for names in (lab_names(folder), chart_names(folder)):
         for variable in {variable for variable, _ in names.values()}:
             assert found[variable] == {item for item, (meant, _) in names.items() if meant == variable}
 
 
-def test_99_of_the_100_patients_are_adults(demo: DataSet, folder: Path) -> None:
+def test_99_of_the_100_patients_are_adults(demo, folder):
     labels, _ = by_hand(folder)
     assert len(demo) == len(labels) == 99
     assert demo.ids.tolist() == sorted(labels)
 
 
-def test_the_labels_are_those_by_hand(demo: DataSet, folder: Path) -> None:
+def test_the_labels_are_those_by_hand(demo, folder):
     labels, _ = by_hand(folder)
     assert demo.labels.tolist() == [labels[stay] for stay in demo.ids.tolist()]
     assert 0 < demo.labels.sum() < 99
 
 
 @pytest.mark.parametrize("variable", [variable.name for variable in VARIABLES])
-def test_every_patients_value_is_the_one_by_hand(variable: str, demo: DataSet, folder: Path) -> None:
+def test_every_patients_value_is_the_one_by_hand(variable, demo, folder):
     _, means = by_hand(folder)
     expected = [means.get((stay, variable), np.nan) for stay in demo.ids.tolist()]
     found = demo.features[:, demo.feature_names.index(variable)]
@@ -209,7 +209,7 @@ def test_every_patients_value_is_the_one_by_hand(variable: str, demo: DataSet, f
     assert np.isfinite(found).sum() >= 20
 
 
-def test_half_of_the_patients_stay_in_hospital_for_more_than_a_week(data: Path, folder: Path) -> None:
+def test_half_of_the_patients_stay_in_hospital_for_more_than_a_week(data, folder):
     in_hospital = mimic_long_stay(data=data, demo=True, stay="hospital", memory="300MB")
     times = {
         row["hadm_id"]: datetime.fromisoformat(row["dischtime"]) - datetime.fromisoformat(row["admittime"])
@@ -222,6 +222,6 @@ def test_half_of_the_patients_stay_in_hospital_for_more_than_a_week(data: Path, 
     assert 0.4 < in_hospital.labels.mean() < 0.6
 
 
-def test_the_demo_comes_from_its_own_files(data: Path, demo: DataSet) -> None:
+def test_the_demo_comes_from_its_own_files(data, demo):
     assert demo.licence.startswith("ODbL")
     assert mimic_long_stay(data=data / "mimiciii_demo").ids.tolist() == demo.ids.tolist()

@@ -41,7 +41,7 @@ def value(data: DataSet, name: str, row: int = 0) -> float:
     return float(data.features[row, column])
 
 
-def test_without_measurements_everything_is_missing(hospital: Hospital, folder: Path) -> None:
+def test_without_measurements_everything_is_missing(hospital, folder):
     data = load(hospital, folder)
     assert data.features.shape == (1, 16)
     assert np.isnan(data.features).all()
@@ -49,7 +49,7 @@ def test_without_measurements_everything_is_missing(hospital: Hospital, folder: 
     assert data.labels.tolist() == [0]
 
 
-def test_the_agents_know_3_and_13_variables_or_12(hospital: Hospital, folder: Path) -> None:
+def test_the_agents_know_3_and_13_variables_or_12(hospital, folder):
     assert [len(names) for names in load(hospital, folder).agents.values()] == [3, 13]
     fifteen = load(hospital, folder, n_variables=15)
     assert [len(names) for names in fifteen.agents.values()] == [3, 12]
@@ -62,14 +62,14 @@ def test_the_agents_know_3_and_13_variables_or_12(hospital: Hospital, folder: Pa
 @pytest.mark.parametrize(
     ("seconds", "label"), [(-1, 0), (0, 0), (1, 1)], ids=["a second less", "exactly", "a second more"]
 )
-def test_long_is_more_than_7_days(seconds: int, label: int, folder: Path) -> None:
+def test_long_is_more_than_7_days(seconds, label, folder):
     hospital = Hospital()
     hospital.patient(1)
     hospital.stay(1, icustay=500, days=7 + seconds / 86400)
     assert load(hospital, folder).labels.tolist() == [label]
 
 
-def test_minors_are_left_out_until_their_birthday(folder: Path) -> None:
+def test_minors_are_left_out_until_their_birthday(folder):
     hospital = Hospital()
     for subject, born in enumerate([datetime(2082, 1, 2), datetime(2082, 1, 1), datetime(1800, 1, 1)]):
         hospital.patient(subject, born)  # the last: MIMIC moves the births of the very old by centuries
@@ -78,7 +78,7 @@ def test_minors_are_left_out_until_their_birthday(folder: Path) -> None:
     assert load(hospital, folder, min_age=17).ids.tolist() == [500, 501, 502]
 
 
-def test_only_the_first_stay_counts_whatever_the_order_of_the_file(folder: Path) -> None:
+def test_only_the_first_stay_counts_whatever_the_order_of_the_file(folder):
     hospital = Hospital()
     hospital.patient(1)
     hospital.stay(1, icustay=400, begin=IN + timedelta(days=30), days=20)
@@ -91,7 +91,7 @@ def test_only_the_first_stay_counts_whatever_the_order_of_the_file(folder: Path)
     assert value(data, "heart rate") == 70
 
 
-def test_who_was_first_there_as_a_minor_is_left_out(folder: Path) -> None:
+def test_who_was_first_there_as_a_minor_is_left_out(folder):
     hospital = Hospital()
     hospital.patient(1, born=datetime(2090, 1, 1))
     hospital.stay(1, icustay=500, begin=IN)
@@ -101,20 +101,20 @@ def test_who_was_first_there_as_a_minor_is_left_out(folder: Path) -> None:
     assert load(hospital, folder).ids.tolist() == [502]
 
 
-def test_a_stay_without_an_end_is_left_out(hospital: Hospital, folder: Path) -> None:
+def test_a_stay_without_an_end_is_left_out(hospital, folder):
     hospital.patient(2)
     hospital.stay(2, icustay=600, days=None)
     assert load(hospital, folder).ids.tolist() == [500]
 
 
-def test_short_stays_can_be_left_out(hospital: Hospital, folder: Path) -> None:
+def test_short_stays_can_be_left_out(hospital, folder):
     hospital.patient(2)
     hospital.stay(2, icustay=600, days=0.5)
     assert load(hospital, folder).ids.tolist() == [500, 600]
     assert load(hospital, folder, min_hours=24).ids.tolist() == [500]
 
 
-def test_the_stay_in_hospital_can_be_the_one_that_counts(hospital: Hospital, folder: Path) -> None:
+def test_the_stay_in_hospital_can_be_the_one_that_counts(hospital, folder):
     hospital.admission(500, IN - timedelta(days=5), days=8)
     hospital.patient(2)
     hospital.stay(2, icustay=600, days=8)
@@ -128,7 +128,7 @@ def test_the_stay_in_hospital_can_be_the_one_that_counts(hospital: Hospital, fol
     assert load(hospital, folder).labels.tolist() == [0, 1, 0]
 
 
-def test_a_draw_of_patients_is_seeded_and_within_bounds(folder: Path) -> None:
+def test_a_draw_of_patients_is_seeded_and_within_bounds(folder):
     hospital = Hospital()
     for subject in range(40):
         hospital.patient(subject)
@@ -146,13 +146,13 @@ def test_a_draw_of_patients_is_seeded_and_within_bounds(folder: Path) -> None:
 # -- which values count ------------------------------------------------------------------------------------------------
 
 
-def test_only_the_first_24_hours_count(hospital: Hospital, folder: Path) -> None:
+def test_only_the_first_24_hours_count(hospital, folder):
     for hours, rate in ((-0.01, 30), (0, 60), (12, 80), (24, 100), (24.01, 250)):
         hospital.chart(211, rate, hours)
     assert value(load(hospital, folder), "heart rate") == 80
 
 
-def test_nothing_counts_after_the_patient_has_left(folder: Path) -> None:
+def test_nothing_counts_after_the_patient_has_left(folder):
     hospital = Hospital()
     hospital.patient(1)
     hospital.stay(1, icustay=500, days=0.25)
@@ -161,13 +161,13 @@ def test_nothing_counts_after_the_patient_has_left(folder: Path) -> None:
     assert value(load(hospital, folder), "pH") == 7.3
 
 
-def test_other_patients_values_do_not_count(hospital: Hospital, folder: Path) -> None:
+def test_other_patients_values_do_not_count(hospital, folder):
     hospital.chart(220045, 80)
     hospital.chart(220045, 180, subject=2)
     assert value(load(hospital, folder), "heart rate") == 80
 
 
-def test_items_that_mean_the_same_are_averaged_together(hospital: Hospital, folder: Path) -> None:
+def test_items_that_mean_the_same_are_averaged_together(hospital, folder):
     hospital.chart(455, 110)
     hospital.chart(51, 125)
     hospital.chart(220179, 125)
@@ -178,7 +178,7 @@ def test_items_that_mean_the_same_are_averaged_together(hospital: Hospital, fold
     assert value(data, "glucose") == 95
 
 
-def test_unknown_items_and_empty_values_do_not_count(hospital: Hospital, folder: Path) -> None:
+def test_unknown_items_and_empty_values_do_not_count(hospital, folder):
     hospital.chart(646, "")
     hospital.chart(646, "see note")
     hospital.chart(646, 96)
@@ -189,20 +189,20 @@ def test_unknown_items_and_empty_values_do_not_count(hospital: Hospital, folder:
     assert np.isnan(value(data, "pH"))
 
 
-def test_a_number_that_stands_in_the_text_alone_counts(hospital: Hospital, folder: Path) -> None:
+def test_a_number_that_stands_in_the_text_alone_counts(hospital, folder):
     hospital.lab(50931, " 140 ")
     hospital.lab(50931, "GREATER THAN 500")
     assert value(load(hospital, folder), "glucose") == 140
 
 
-def test_entries_marked_as_errors_do_not_count(hospital: Hospital, folder: Path) -> None:
+def test_entries_marked_as_errors_do_not_count(hospital, folder):
     hospital.chart(220045, 200, error=1)
     hospital.chart(220045, 80, error=0)
     hospital.chart(220045, 90)
     assert value(load(hospital, folder), "heart rate") == 85
 
 
-def test_impossible_values_do_not_count(hospital: Hospital, folder: Path) -> None:
+def test_impossible_values_do_not_count(hospital, folder):
     for pressure in (0, 11647, 120):
         hospital.chart(220179, pressure)
     for item in (184, 454, 723):
@@ -224,20 +224,18 @@ CONVERTED = [
 
 
 @pytest.mark.parametrize(("name", "item", "recorded", "meant"), CONVERTED)
-def test_temperatures_weights_and_heights_become_celsius_kilograms_and_centimetres(
-    name: str, item: int, recorded: float, meant: float, hospital: Hospital, folder: Path
-) -> None:
+def test_temperatures_weights_and_heights_come_in_one_unit_each(name, item, recorded, meant, hospital, folder):
     hospital.chart(item, recorded)
     assert value(load(hospital, folder), name) == pytest.approx(meant, abs=1e-6, nan_ok=True)
 
 
 @pytest.mark.parametrize(("recorded", "fraction"), [(50, 0.5), (0.4, 0.4), (1, 1), (100, 1), (2, np.nan), (21, 0.21)])
-def test_inspired_oxygen_becomes_a_fraction(recorded: float, fraction: float, hospital: Hospital, folder: Path) -> None:
+def test_inspired_oxygen_becomes_a_fraction(recorded, fraction, hospital, folder):
     hospital.lab(50816, recorded)
     assert value(load(hospital, folder), "inspired oxygen") == pytest.approx(fraction, nan_ok=True)
 
 
-def test_capillary_refill_is_the_share_of_abnormal_findings(hospital: Hospital, folder: Path) -> None:
+def test_capillary_refill_is_the_share_of_abnormal_findings(hospital, folder):
     for item, words in (
         (115, "Normal <3 secs"),
         (8377, "Abnormal >3 secs"),
@@ -274,7 +272,7 @@ def busy(n_patients: int = 30) -> Hospital:
 @pytest.mark.parametrize("capitals", [False, True])
 @pytest.mark.parametrize("compress", [False, True])
 @pytest.mark.parametrize("names", ["upper", "lower"])
-def test_case_and_compression_do_not_matter(capitals: bool, compress: bool, names: str, tmp_path: Path) -> None:
+def test_case_and_compression_do_not_matter(capitals, compress, names, tmp_path):
     hospital = busy()
     expected = load(hospital, tmp_path / "plain")
     hospital.write(tmp_path / "other", capitals=capitals, compress=compress, names=names)
@@ -284,13 +282,13 @@ def test_case_and_compression_do_not_matter(capitals: bool, compress: bool, name
     assert np.isfinite(expected.features[:, :4]).any(axis=0).tolist() == [True, False, False, True]
 
 
-def test_the_number_of_threads_changes_no_bit(tmp_path: Path) -> None:
+def test_the_number_of_threads_changes_no_bit(tmp_path):
     busy().write(tmp_path)
     one, four = (mimic_long_stay(data=tmp_path, threads=threads, memory="200MB") for threads in (1, 4))
     assert one.features.tobytes() == four.features.tobytes()
 
 
-def test_a_first_quoted_value_late_in_a_long_file_is_read(hospital: Hospital, folder: Path) -> None:
+def test_a_first_quoted_value_late_in_a_long_file_is_read(hospital, folder):
     for _ in range(30_000):
         hospital.chart(1, "x")
     hospital.chart(374, "Arm, Right Lower")
@@ -298,7 +296,7 @@ def test_a_first_quoted_value_late_in_a_long_file_is_read(hospital: Hospital, fo
     assert value(load(hospital, folder), "heart rate") == 80
 
 
-def test_the_files_may_lie_in_a_folder_of_the_data_folder(hospital: Hospital, tmp_path: Path) -> None:
+def test_the_files_may_lie_in_a_folder_of_the_data_folder(hospital, tmp_path):
     hospital.write(tmp_path / "mimiciii")
     assert len(mimic_long_stay(data=tmp_path)) == 1
     with pytest.raises(MissingDataError, match="mimiciii_demo"):
@@ -306,7 +304,7 @@ def test_the_files_may_lie_in_a_folder_of_the_data_folder(hospital: Hospital, tm
 
 
 @pytest.mark.parametrize("table", ["PATIENTS", "LABEVENTS", "CHARTEVENTS"])
-def test_a_missing_table_is_named(table: str, hospital: Hospital, folder: Path) -> None:
+def test_a_missing_table_is_named(table, hospital, folder):
     hospital.write(folder)
     (folder / f"{table}.csv").unlink()
     with pytest.raises(MissingDataError) as raised:
@@ -316,7 +314,7 @@ def test_a_missing_table_is_named(table: str, hospital: Hospital, folder: Path) 
     assert "PhysioNet" in str(raised.value)
 
 
-def test_admissions_are_needed_for_the_stay_in_hospital_only(hospital: Hospital, folder: Path) -> None:
+def test_admissions_are_needed_for_the_stay_in_hospital_only(hospital, folder):
     hospital.write(folder)
     (folder / "ADMISSIONS.csv").unlink()
     assert len(mimic_long_stay(data=folder)) == 1
@@ -357,7 +355,7 @@ SPOILED: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("kind", SPOILED)
-def test_a_file_that_is_not_as_it_should_be_is_named(kind: str, hospital: Hospital, folder: Path) -> None:
+def test_a_file_that_is_not_as_it_should_be_is_named(kind, hospital, folder):
     spoil, words = SPOILED[kind]
     hospital.chart(211, 80)
     spoil(hospital.write(folder))
@@ -365,7 +363,7 @@ def test_a_file_that_is_not_as_it_should_be_is_named(kind: str, hospital: Hospit
         mimic_long_stay(data=folder)
 
 
-def test_a_file_that_was_cut_off_is_named(tmp_path: Path) -> None:
+def test_a_file_that_was_cut_off_is_named(tmp_path):
     busy(300).write(tmp_path, compress=True)
     path = tmp_path / "CHARTEVENTS.csv.gz"
     path.write_bytes(path.read_bytes()[:-5000])
@@ -373,7 +371,7 @@ def test_a_file_that_was_cut_off_is_named(tmp_path: Path) -> None:
         mimic_long_stay(data=tmp_path)
 
 
-def test_the_listed_checksums_are_compared(hospital: Hospital, folder: Path) -> None:
+def test_the_listed_checksums_are_compared(hospital, folder):
     hospital.write(folder, compress=True)
     listing = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.name}" for path in sorted(folder.glob("*.csv.gz"))
@@ -398,32 +396,26 @@ def test_the_listed_checksums_are_compared(hospital: Hospital, folder: Path) -> 
         ({"threads": 0}, "threads=0"),
     ],
 )
-def test_impossible_settings_are_refused(
-    settings: dict[str, Any], message: str, hospital: Hospital, folder: Path
-) -> None:
+def test_impossible_settings_are_refused(settings, message, hospital, folder):
     hospital.write(folder)
     with pytest.raises(SettingsError, match=message):
         mimic_long_stay(data=folder, **settings)
 
 
-def test_too_little_memory_is_said(hospital: Hospital, folder: Path) -> None:
+def test_too_little_memory_is_said(hospital, folder):
     hospital.write(folder)
     with pytest.raises(SettingsError, match=r"memory='1MB' is too little to read .*ICUSTAYS\.csv"):
         mimic_long_stay(data=folder, memory="1MB")
 
 
-def test_without_duckdb_the_error_says_how_to_install_it(
-    hospital: Hospital, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_duckdb_the_error_says_how_to_install_it(hospital, folder, monkeypatch):
     hospital.write(folder)
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'duckdb"):
         mimic_long_stay(data=folder)
 
 
-def test_progress_is_shown_on_request_and_never_on_standard_output(
-    hospital: Hospital, folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_is_shown_on_request_and_never_on_standard_output(hospital, folder, capfd):
     load(hospital, folder)
     assert capfd.readouterr() == ("", "")
     load(hospital, folder, verbose=True)

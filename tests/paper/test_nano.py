@@ -71,7 +71,7 @@ def assert_same(clf: AssistedClassifier, table: Table, agents: list[Agent], part
 
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize(("method", "order"), [("ascii", "chain"), ("simple", "chain"), ("ascii", "random")])
-def test_rules_of_the_paper(name: str, method: str, order: str) -> None:
+def test_rules_of_the_paper(name, method, order):
     load, cuts = TABLES[name]
     table = Table(load, cuts, [TREE] * len(cuts))
     clf = table.product(7, method=method, order=order, n_rounds=6)
@@ -91,7 +91,7 @@ def test_rules_of_the_paper(name: str, method: str, order: str) -> None:
         ("digits", [LOGISTIC, LOGISTIC], 0),
     ],
 )
-def test_honest_exchange(name: str, learners: list[Any], seed: int) -> None:
+def test_honest_exchange(name, learners, seed):
     table = Table(*TABLES[name], learners)
     clf = table.product(seed, combine="learned", models_per_turn=1, n_rounds=1)
     assert clf.combination_ is not None
@@ -101,7 +101,7 @@ def test_honest_exchange(name: str, learners: list[Any], seed: int) -> None:
     assert_same(clf, table, agents, votes_of(agents, table.asked, table.n_classes, learned))
 
 
-def test_agents_that_are_always_right_end_the_training() -> None:
+def test_agents_that_are_always_right_end_the_training():
     table = Table(*TABLES["wine"], [DecisionTreeClassifier()] * 3)
     clf = table.product(0, method="ascii")
     agents = table.nano()
@@ -110,7 +110,7 @@ def test_agents_that_are_always_right_end_the_training() -> None:
     assert_same(clf, table, agents, votes_of(agents, table.asked, table.n_classes))
 
 
-def test_an_agent_that_is_no_better_than_chance_sits_out() -> None:
+def test_an_agent_that_is_no_better_than_chance_sits_out():
     smaller = DummyClassifier(strategy="constant", constant=0)  # always answers the smaller class
     table = Table(*TABLES["breast cancer"], [smaller, TREE, TREE])
     agents, clf = table.nano(), table.product(0, method="simple", n_rounds=1)
@@ -119,7 +119,7 @@ def test_an_agent_that_is_no_better_than_chance_sits_out() -> None:
     assert_same(clf, table, agents, votes_of(agents, table.asked, table.n_classes))
 
 
-def test_an_agent_that_says_nothing_has_no_part_in_the_combination() -> None:
+def test_an_agent_that_says_nothing_has_no_part_in_the_combination():
     table = Table(*TABLES["breast cancer"], [LOGISTIC, DummyClassifier(strategy="uniform"), BAYES])
     agents, clf = table.nano(), table.product(0, combine="learned", models_per_turn=1, n_rounds=1)
     learned = exchange(agents, table.codes, 0)

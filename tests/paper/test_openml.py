@@ -1,7 +1,6 @@
 """Downloads, with answers that OpenML once gave (scikit-learn ships them for its own tests) and with made ones."""
 
 import threading
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ import sklearn.datasets._openml
 from sklearn.datasets import load_iris
 
 from assistlearn.errors import AssistLearnWarning
-from paper.datasets import DataSet, fashion_mnist, letter, qsar, red_wine, sources
+from paper.datasets import fashion_mnist, letter, qsar, red_wine, sources
 from paper.datasets.sources import CorruptDataError, MissingDataError, OpenmlTable, digest, fetch
 from paper.datasets.tables import WINE
 
@@ -70,7 +69,7 @@ def iris(**change: Any) -> OpenmlTable:
 
 
 @pytest.mark.parametrize("pandas", [True, False])
-def test_a_recorded_answer_gives_the_table(pandas: bool, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recorded_answer_gives_the_table(pandas, asked, monkeypatch):
     monkeypatch.setattr(sources, "find_spec", lambda name: pandas or None)
     features, labels = fetch(iris())  # a digest that does not fit would warn, and warnings are errors
     assert features[0].tolist() == [5.1, 3.5, 1.4, 0.2]
@@ -78,7 +77,7 @@ def test_a_recorded_answer_gives_the_table(pandas: bool, asked: list[str], monke
     assert sum(url.endswith(".arff") for url in asked) == 1
 
 
-def test_it_is_downloaded_once(asked: list[str], cache: Path) -> None:
+def test_it_is_downloaded_once(asked, cache):
     first = fetch(iris())
     n_asked = len(asked)
     again = fetch(iris())
@@ -90,7 +89,7 @@ def test_it_is_downloaded_once(asked: list[str], cache: Path) -> None:
 
 
 @pytest.mark.usefixtures("asked")
-def test_a_damaged_cache_is_found_and_the_remedy_works(cache: Path) -> None:
+def test_a_damaged_cache_is_found_and_the_remedy_works(cache):
     fetch(iris())
     kept = cache / "iris" / "iris.npz"
     kept.write_bytes(kept.read_bytes()[:-7])
@@ -101,7 +100,7 @@ def test_a_damaged_cache_is_found_and_the_remedy_works(cache: Path) -> None:
 
 
 @pytest.mark.usefixtures("asked")
-def test_two_processes_at_once_leave_one_good_file(cache: Path) -> None:
+def test_two_processes_at_once_leave_one_good_file(cache):
     together = threading.Barrier(4)
     made: list[int] = []
 
@@ -129,21 +128,19 @@ def test_two_processes_at_once_leave_one_good_file(cache: Path) -> None:
         ({"counts": {"a": 50, "b": 50, "c": 50}}, r"\['Iris-setosa'.*expected \['a', 'b', 'c'\]"),
     ],
 )
-def test_an_answer_that_is_another_table_is_refused_and_not_kept(
-    change: dict[str, Any], message: str, cache: Path
-) -> None:
+def test_an_answer_that_is_another_table_is_refused_and_not_kept(change, message, cache):
     with pytest.raises(CorruptDataError, match=message):
         fetch(iris(**change))
     assert not (cache / "iris").exists()
 
 
 @pytest.mark.usefixtures("asked")
-def test_other_values_than_the_authors_are_said() -> None:
+def test_other_values_than_the_authors_are_said():
     with pytest.warns(AssistLearnWarning, match="not those of the authors"):
         fetch(iris(digest="0" * 64))
 
 
-def test_without_a_network_the_error_says_what_to_do(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_network_the_error_says_what_to_do(cache, monkeypatch):
     def unreachable(*_: object, **__: object) -> None:
         raise URLError("no route to host")
 
@@ -167,9 +164,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, number: int, features: Any, label
     monkeypatch.setattr(sources, "fetch_openml", fetch_openml)
 
 
-def test_classes_are_told_apart_by_their_sizes_where_openml_codes_them_otherwise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_classes_are_told_apart_by_their_sizes_where_openml_codes_them_otherwise(monkeypatch):
     codes = np.repeat([str(8 - grade) for grade in WINE.counts], list(WINE.counts.values()))
     answering(monkeypatch, 40691, np.zeros((1599, 11)), codes)
     with pytest.warns(AssistLearnWarning):
@@ -185,13 +180,7 @@ def test_classes_are_told_apart_by_their_sizes_where_openml_codes_them_otherwise
         (letter, 6, str),
     ],
 )
-def test_a_faithful_copy_on_openml_gives_what_the_files_give(
-    load: Callable[..., DataSet],
-    number: int,
-    coded: Callable[[Any], str],
-    data: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_faithful_copy_on_openml_gives_what_the_files_give(load, number, coded, data, monkeypatch):
     expected = load(data=data)
     labels = np.array([coded(label) for label in expected.labels.tolist()], dtype=object)
     answering(monkeypatch, number, expected.features.astype(np.float64), labels)
@@ -202,12 +191,12 @@ def test_a_faithful_copy_on_openml_gives_what_the_files_give(
         assert found.labels.dtype == expected.labels.dtype
 
 
-def test_fashion_mnist_from_openml_is_divided_as_its_authors_do(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fashion_mnist_from_openml_is_divided_as_its_authors_do(data, monkeypatch):
     train, test = fashion_mnist("train", data=data), fashion_mnist("test", data=data)
     labels = np.concatenate([train.labels, test.labels]).astype(str)
     answering(monkeypatch, 40996, np.vstack([train.features, test.features]), labels)
     for part, expected in (("train", train), ("test", test)):
-        found = fashion_mnist(part)  # type: ignore[arg-type]
+        found = fashion_mnist(part)
         np.testing.assert_array_equal(found.features, expected.features)
         np.testing.assert_array_equal(found.labels, expected.labels)
         np.testing.assert_array_equal(found.ids, expected.ids)

@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ def covers_all_columns(data: DataSet) -> bool:
     return sorted(known) == sorted(data.feature_names)
 
 
-def test_red_wine_is_the_file(data: Path) -> None:
+def test_red_wine_is_the_file(data):
     wine = red_wine(data=data)
     with (data / "winequality_red" / "winequality-red.csv").open(newline="") as stream:
         header, *rows = csv.reader(stream, delimiter=";")
@@ -28,7 +27,7 @@ def test_red_wine_is_the_file(data: Path) -> None:
     assert dict(zip(grades.tolist(), counts.tolist(), strict=True)) == {3: 10, 4: 53, 5: 681, 6: 638, 7: 199, 8: 18}
 
 
-def test_red_wine_is_split_as_in_the_paper(data: Path) -> None:
+def test_red_wine_is_split_as_in_the_paper(data):
     two, eleven = red_wine(data=data), red_wine(11, data=data)
     assert [len(names) for names in two.agents.values()] == [6, 5]
     assert [len(names) for names in eleven.agents.values()] == [1] * 11
@@ -36,7 +35,7 @@ def test_red_wine_is_split_as_in_the_paper(data: Path) -> None:
     assert covers_all_columns(eleven)
 
 
-def test_qsar_is_the_file(data: Path) -> None:
+def test_qsar_is_the_file(data):
     molecules = qsar(data=data)
     with (data / "qsar_biodegradation" / "biodeg.csv").open(newline="") as stream:
         rows = list(csv.reader(stream, delimiter=";"))
@@ -47,7 +46,7 @@ def test_qsar_is_the_file(data: Path) -> None:
     assert covers_all_columns(molecules)
 
 
-def test_letter_is_the_file(data: Path) -> None:
+def test_letter_is_the_file(data):
     letters = letter(data=data)
     with (data / "letter_recognition" / "letter-recognition.data").open(newline="") as stream:
         rows = list(csv.reader(stream))
@@ -58,15 +57,15 @@ def test_letter_is_the_file(data: Path) -> None:
     assert covers_all_columns(letter(4, data=data))
 
 
-def test_the_letters_features_have_the_names_that_their_authors_gave(data: Path) -> None:
+def test_the_letters_features_have_the_names_that_their_authors_gave(data):
     words = (data / "letter_recognition" / "letter-recognition.names").read_text()
     places = [words.index(f"\t{name}") for name in letter(data=data).feature_names]
     assert places == sorted(places)
 
 
 @pytest.mark.parametrize(("part", "stem", "n_samples"), [("train", "train", 60_000), ("test", "t10k", 10_000)])
-def test_fashion_mnist_is_the_file(part: str, stem: str, n_samples: int, data: Path) -> None:
-    pictures = fashion_mnist(part, data=data)  # type: ignore[arg-type]
+def test_fashion_mnist_is_the_file(part, stem, n_samples, data):
+    pictures = fashion_mnist(part, data=data)
     folder = data / "fashion_mnist"
     pixels = gzip.decompress((folder / f"{stem}-images-idx3-ubyte.gz").read_bytes())[16:]
     labels = gzip.decompress((folder / f"{stem}-labels-idx1-ubyte.gz").read_bytes())[8:]
@@ -78,8 +77,8 @@ def test_fashion_mnist_is_the_file(part: str, stem: str, n_samples: int, data: P
     assert pictures.features[3, one] == pixels[3 * 784 + row * 28 + column]
 
 
-def test_the_parts_of_fashion_mnist_have_no_id_in_common_and_the_same_cut(data: Path) -> None:
-    train, test = (fashion_mnist(part, cut=4, data=data) for part in ("train", "test"))  # type: ignore[arg-type]
+def test_the_parts_of_fashion_mnist_have_no_id_in_common_and_the_same_cut(data):
+    train, test = (fashion_mnist(part, cut=4, data=data) for part in ("train", "test"))
     assert not set(train.ids) & set(test.ids)
     assert dict(train.agents) == dict(test.agents)
     assert covers_all_columns(train)
@@ -89,10 +88,8 @@ def test_the_parts_of_fashion_mnist_have_no_id_in_common_and_the_same_cut(data: 
     ("name", "n_samples", "guest", "host", "n_classes"),
     [("breast", 569, 10, 20, 2), ("default_credit", 30_000, 13, 10, 2), ("vehicle_scale", 846, 9, 9, 4)],
 )
-def test_fates_two_files_are_joined_by_id(
-    name: str, n_samples: int, guest: int, host: int, n_classes: int, data: Path
-) -> None:
-    joined = fate(name, data=data)  # type: ignore[arg-type]
+def test_fates_two_files_are_joined_by_id(name, n_samples, guest, host, n_classes, data):
+    joined = fate(name, data=data)
     assert joined.features.shape == (n_samples, guest + host)
     assert [len(names) for names in joined.agents.values()] == [guest, host]
     assert len(np.unique(joined.labels)) == len(joined.class_names) == n_classes
@@ -108,7 +105,7 @@ def test_fates_two_files_are_joined_by_id(
                 assert joined.labels[place] == int(values[1])
 
 
-def test_fates_breast_classes_are_named_as_in_scikit_learns_copy(data: Path) -> None:
+def test_fates_breast_classes_are_named_as_in_scikit_learns_copy(data):
     # FATE shuffled and standardised the same 569 tumours: malignant ones are larger in both.
     ours, theirs = fate("breast", data=data), load_breast_cancer()
     counts = {ours.class_names[label]: int((ours.labels == label).sum()) for label in (0, 1)}
@@ -118,15 +115,15 @@ def test_fates_breast_classes_are_named_as_in_scikit_learns_copy(data: Path) -> 
 
 
 @pytest.mark.parametrize("wrong", [1, 3, "two"])
-def test_an_impossible_number_of_agents_is_refused(wrong: object, tmp_path: Path) -> None:
+def test_an_impossible_number_of_agents_is_refused(wrong, tmp_path):
     with pytest.raises(SettingsError, match="2 or 11"):
-        red_wine(wrong, data=tmp_path)  # type: ignore[arg-type]
+        red_wine(wrong, data=tmp_path)
     with pytest.raises(SettingsError, match="2 or 4"):
-        letter(wrong, data=tmp_path)  # type: ignore[arg-type]
+        letter(wrong, data=tmp_path)
 
 
-def test_unknown_names_are_refused_with_the_known_ones(tmp_path: Path) -> None:
+def test_unknown_names_are_refused_with_the_known_ones(tmp_path):
     with pytest.raises(SettingsError, match=r"breast, default_credit, vehicle_scale, not 'credit'"):
-        fate("credit", data=tmp_path)  # type: ignore[arg-type]
+        fate("credit", data=tmp_path)
     with pytest.raises(SettingsError, match="'train' or 'test', not 'valid'"):
-        fashion_mnist("valid", data=tmp_path)  # type: ignore[arg-type]
+        fashion_mnist("valid", data=tmp_path)
