@@ -9,9 +9,9 @@ how to combine what they say. Part 3 is prediction. Votes are the product's, byt
     train_ascii   AssistedClassifier(..., method="ascii" or "simple", order="chain" or "random")
     exchange      AssistedClassifier(..., combine="learned", models_per_turn=1, n_rounds=1)
 
-Not here: several models in one turn, and forests that answer by their bags (``assistlearn.learners``); later rounds of
-soft scores (``assistlearn.session``); trees, or the initiator alone, where they are better than the linear combination
-(``assistlearn.combination``); pipelines, samples that an agent lacks, weights, hold-out samples, other machines.
+Not here: several models in one turn (``assistlearn.learners``); later rounds of soft scores (``assistlearn.session``);
+trees, or the initiator alone, where they are better than the linear combination (``assistlearn.combination``);
+pipelines, samples that an agent lacks, weights, hold-out samples, other machines.
 """
 
 import math

@@ -376,11 +376,10 @@ class Plan:
         "deep trees and networks.",
         lambda: get_args(RewardKind),
         goes_with_method="auto with soft, else in-sample",
-        more='"in-sample" is the paper\'s rule. "out-of-fold" costs ``cv`` more fits per turn; a bagged forest '
-        'needs none, because its out-of-bag votes serve. With "auto" each agent changes by itself: when its '
-        "model is right on 95 % of the ignorance, or when a model fitted without one fold is hardly better "
-        "than chance on that fold (one more fit per turn, none for such a forest). A learned combination "
-        'always uses "out-of-fold".',
+        more='"in-sample" is the paper\'s rule. "out-of-fold" costs ``cv`` more fits per turn. With "auto" each agent '
+        "changes by itself: when its model is right on 95 % of the ignorance, or when a model fitted without one fold "
+        "is hardly better than chance on that fold (one more fit per turn). A learned combination always uses "
+        '"out-of-fold".',
         told=True,
         panel=TRAINING,
     )

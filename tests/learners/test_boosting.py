@@ -126,7 +126,8 @@ def test_the_state_of_the_run_is_left_as_it_is(estimator):
 
 
 def honest_answers(codes, turn: Private, models: int, estimator=TREE, kind=Boosting) -> tuple[int, np.ndarray]:
-    dealt = folds.Folds(lambda: Learner(estimator, "a"), X, codes, Honesty("out-of-fold", 3), seed=5)
+    of_rows = folds.deal(codes, 3, 5)
+    dealt = folds.Folds(lambda: Learner(estimator, "a"), X, codes, Honesty("out-of-fold", 3), 5, of_rows)
     return dealt.boosted(turn, models, kind)
 
 

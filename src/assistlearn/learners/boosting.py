@@ -224,37 +224,41 @@ class Boosting:
         return [step.weight for step in self.steps]
 
 
+BAGGED = 2
+"""How many times as many bagged models are kept as answer for a sample: more are better, but what is claimed would be
+too far behind."""
+
+
 def bag(
-    learner: Learner, codes: Codes, turn: Private, n_models: int, fold_of: NDArray[np.intp] | None = None
+    learner: Learner, codes: Codes, turn: Private, n_models: int, fold_of: NDArray[np.intp]
 ) -> tuple[list[Model], Said]:
-    """Return models fitted to samples drawn at random, and what they say about the samples that they have not drawn.
+    """Return models fitted to samples drawn at random, and what ``n_models`` of them say about each sample, unseen.
 
     A fully grown tree memorises its samples, so there is nothing left to boost. But many such trees, each fitted to
-    another draw, are far better than one, and what a tree says about samples outside its draw is honest at no cost. A
-    drawn sample counts by its ignorance. For a sample that all models have drawn, all classes are equally likely. A
-    draw with a single class gives no model.
-
-    Where several samples are about the same person, ``fold_of`` is the fold of each. Then each draw leaves out a fold,
-    and says something about its samples only: other samples that are not drawn may be about somebody who is.
+    another draw, are far better than one. Each draw leaves out a whole fold, in turn, and says something about the
+    samples of that fold only (:mod:`assistlearn.learners.folds` says why). A drawn sample counts by its ignorance. A
+    draw with a single class gives no model. For a sample about which no model says anything, all classes are equally
+    likely.
     """
     ignorance, n_classes, seeds = turn.state.ignorance(), turn.state.n_classes, TurnSeeds(turn.seed)
     models: list[Model] = []
-    n_folds = 1 if fold_of is None else int(fold_of.max()) + 1
-    said, asked = np.zeros((len(codes), n_classes)), np.zeros(len(codes))
-    for number in range(1, n_models + 1):
-        seed = seeds.of(number)
-        drawn = np.bincount(np.random.RandomState(seed).randint(len(codes), size=len(codes)), minlength=len(codes))
-        if fold_of is not None:
-            drawn[fold_of == number % n_folds] = 0
-        weights = ignorance * drawn
+    n_folds = int(fold_of.max()) + 1
+    said, asked = np.zeros((len(codes), n_classes)), np.zeros(n_folds)
+    for number in range(n_models * n_folds):
+        fold, seed = number % n_folds, seeds.of(number + 1)
+        others = np.flatnonzero(fold_of != fold)
+        drawn = others[np.random.RandomState(seed).randint(len(others), size=len(codes))]
+        weights = ignorance * np.bincount(drawn, minlength=len(codes))
         if len(np.unique(codes[weights > 0.0])) < 2:
             continue  # nothing to tell apart
         model = learner.fit_only(weights / weights.sum(), seed, turn.when, n_classes)
-        unseen = drawn == 0 if fold_of is None else fold_of == number % n_folds
+        unseen = fold_of == fold
         said[unseen] += learner.in_sample(model, turn.when)[unseen]
-        asked += unseen
-        models.append(replace(model, front=None))
-    return models, np.where(asked[:, np.newaxis] > 0, said / np.maximum(asked, 1)[:, np.newaxis], 1.0 / n_classes)
+        asked[fold] += 1
+        if number < BAGGED * n_models:
+            models.append(replace(model, front=None))
+    times = asked[fold_of][:, np.newaxis]
+    return models, np.where(times > 0, said / np.maximum(times, 1), 1.0 / n_classes)
 
 
 # Boosting in private on residuals: how small trees follow what the vote still lacks.

@@ -1,14 +1,20 @@
-"""Honest answers: copies of a learner, or bags of its trees, each of which answers for samples that it has not seen.
+"""Honest answers: copies of a learner, each of which answers for samples that it has not seen.
 
 A learner that fits its training samples perfectly is always right about them, and its reward tells the others nothing.
 Out-of-fold answers do. The samples are divided into folds once. In every turn each fold is answered by a copy of the
-model that was fitted, under the same ignorance, to the other folds. A bagged forest has such answers at no cost: a
-sample is answered by the trees that did not draw it.
+model that was fitted, under the same ignorance, to the other folds.
+
+A forest would have such answers at no cost: those of the trees that did not draw a sample. But they tell its label. A
+sample is left out of its own answer and not out of that of its neighbours, so where many samples have the same values,
+the forest is a little less sure of each sample's class than of the same class in the others. A combination that sees
+the cell, by the initiator's columns or another agent's scores, learns that. With labels that had nothing to do with
+columns of two values, the log loss of new samples was 4 to 24 % above the prior's (1,200 samples, four seeds); by folds
+it is 1 % above. Within a fold, equal samples have equal answers. More folds are more like bags: with five, trees and
+boosted trees lost up to 4 % more than the prior.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +29,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from assistlearn.core import people
 from assistlearn.core.votes import score_of_truth
 from assistlearn.learners.boosting import PATIENCE, Boosting, Private
-from assistlearn.learners.model import FORESTS, Model, take_rows
+from assistlearn.learners.model import take_rows
 from assistlearn.plan import Plan, RewardKind
 from assistlearn.types import Codes, Floats, Said
 
@@ -88,8 +94,7 @@ class Folds:
 
     They are kept from turn to turn, so that a turn only costs the fits. Their tables together take ``cv - 1`` times as
     much room as the agent's own. The transformers of a pipeline are fitted inside each copy: they have not seen its
-    fold either. Where the initiator knows which samples are about the same person, it has ``dealt`` the folds already,
-    numbered from 0 on.
+    fold either. ``fold_of`` is the fold of each sample, numbered from 0 on.
     """
 
     def __init__(
@@ -99,14 +104,11 @@ class Folds:
         codes: Codes,
         honesty: Honesty,
         seed: int,
-        dealt: NDArray[np.intp] | None = None,
+        fold_of: NDArray[np.intp],
     ) -> None:
-        self.fold_of = deal(codes, min(honesty.cv, len(codes)), seed) if dealt is None else dealt
         self._codes = codes
         self._n_jobs = honesty.n_jobs
-        self._copies = [
-            _Copy(new_learner, table, codes, self.fold_of == fold) for fold in range(int(self.fold_of.max()) + 1)
-        ]
+        self._copies = [_Copy(new_learner, table, codes, fold_of == fold) for fold in range(int(fold_of.max()) + 1)]
         self._seed = seed
 
     def one(self, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> tuple[int, Said]:
@@ -227,76 +229,3 @@ class _Copy:
         out = np.zeros((len(self.aside), n_classes))
         out[:, code] = 1.0
         return out
-
-
-# -- bags: what the trees of a forest answer for the samples that they have not drawn ----------------------------------
-# How many trees have not drawn a sample must say nothing about its label: the combination would learn it from how fine
-# the forest's answers are. A forest draws heavy samples into nearly every bag, and under an ignorance the heavy ones
-# are those that were classified wrongly. So its bags answer only where all samples are drawn alike.
-
-
-MOST_UNKNOWN = 0.05
-"""The largest share of samples expected in every bag with which a forest still answers by its bags."""
-
-ALIKE = 1e-9
-"""Weights that differ by less than this, relative to the largest, are equal but for rounding."""
-
-
-def has_bags(estimator: Any) -> bool:
-    return isinstance(estimator, FORESTS) and bool(estimator.bootstrap)
-
-
-def bags_may_answer(estimator: Any, weights: Floats) -> bool:
-    """Whether a forest fitted under these weights draws all samples alike, and draws few of them into every bag.
-
-    Weights of classes change the draws, too, unless they are computed for each bag.
-
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> bags_may_answer(RandomForestClassifier(20), np.array([0.1, 0.3, 0.3, 0.3]))
-    False
-    >>> bags_may_answer(RandomForestClassifier(2), np.full(4, 0.25))
-    False
-    """
-    if not has_bags(estimator) or not isinstance(estimator.class_weight, str | None):
-        return False
-    if estimator.class_weight not in (None, "balanced_subsample"):
-        return False
-    n, most = len(weights), float(weights.max())
-    if most - float(weights.min()) > ALIKE * most:
-        return False
-    drawn = n if estimator.max_samples is None else estimator.max_samples
-    drawn = drawn * n if isinstance(drawn, float) else drawn
-    in_a_bag = 1.0 - (1.0 - 1.0 / n) ** drawn
-    return bool(in_a_bag**estimator.n_estimators <= MOST_UNKNOWN)
-
-
-def out_of_bag(model: Model) -> Said:
-    """Return the out-of-bag answers of a forest and remove them: a kept model must not carry votes on training samples.
-
-    About a sample that is in every bag it answers that all classes are equally likely (or, for labels, the class that
-    it answers most often).
-    """
-    estimator, n_classes = model.estimator, model.n_classes
-    votes: Floats = estimator.oob_decision_function_
-    del estimator.oob_decision_function_, estimator.oob_score_
-    known = votes.sum(axis=1) > 0.0  # false for NaN too
-    codes = model.columns()
-    if n_classes is None:
-        winners = votes.argmax(axis=1)
-        winners[~known] = np.bincount(winners[known], minlength=1).argmax()
-        answers: Codes = codes[winners]
-        return answers
-    out = np.zeros((len(votes), n_classes))
-    out[:, codes] = votes
-    out[~known] = 1.0 / n_classes
-    return out
-
-
-def fit_with_bags(forest: Any, table: Any, codes: Codes, options: dict[str, Any]) -> None:
-    """Fit a forest with its out-of-bag answers, without its warning that some samples have none."""
-    asked = forest.oob_score
-    forest.set_params(oob_score=asked or True)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
-        forest.fit(table, codes, **options)
-    forest.set_params(oob_score=asked)

@@ -20,15 +20,21 @@ from assistlearn.learners.folds import (
     LEAST_TRUST,
     Folds,
     Honesty,
-    bags_may_answer,
-    fit_with_bags,
-    has_bags,
+    deal,
     kept_share,
-    out_of_bag,
     uninformative,
 )
-from assistlearn.learners.model import TREES, Model, as_trees_see_it, coarsened, fit_weighted, seed_all, without_gaps
-from assistlearn.plan import Plan, RewardKind
+from assistlearn.learners.model import (
+    TREES,
+    Model,
+    as_trees_see_it,
+    coarsened,
+    draws_samples,
+    fit_weighted,
+    seed_all,
+    without_gaps,
+)
+from assistlearn.plan import RewardKind
 from assistlearn.types import Codes, Floats, Said
 
 
@@ -94,7 +100,7 @@ class Learner:
     @property
     def boosts(self) -> bool:
         """Whether it may make several models in a turn. A forest that draws its samples would gain nothing by it."""
-        return self._honesty.models > 1 and not has_bags(self._classifier)
+        return self._honesty.models > 1 and not draws_samples(self._classifier)
 
     def become_honest(self) -> None:
         self.honest = True
@@ -102,8 +108,7 @@ class Learner:
     def prepare(self, X: Any, codes: Codes, seed: int, fold_of: NDArray[np.intp] | None = None) -> None:
         """Do all work that does not depend on the ignorance.
 
-        ``fold_of`` is the fold of each row, where several rows are about the same person. The bags of a forest draw
-        rows, not persons, so they are not asked then.
+        ``fold_of`` is the fold of each row, where several rows are about the same person.
         """
         front, classifier = _parts(self._estimator)
         # An estimator that prepares its table accepts class codes of any type; others may expect the usual type.
@@ -143,7 +148,7 @@ class Learner:
 
         Where the ignorance with which the run began is given, too, a forest that draws its samples and answers honestly
         is fitted under that one. It has nothing to gain by the others' ignorance: it is wrong mostly on samples that
-        are mislabelled, or that its columns cannot separate. And only then may its bags answer.
+        are mislabelled, or that its columns cannot separate.
         """
         model: Model | None = None
         known: dict[int, Said] = {}
@@ -160,13 +165,8 @@ class Learner:
                     self.trust = trust
                     return model, said
             self.honest = True
-        classifier = self._classifier
-        if beginning is not None and has_bags(classifier):
+        if beginning is not None and draws_samples(self._classifier):
             self.afresh = True
-            # Behind transformers that were fitted to all samples, a forest's bags are not honest. Nor are they where
-            # another row of the same person may be in a bag.
-            if self._front is None and self._fold_of is None and bags_may_answer(classifier, beginning):
-                return self._fit_by_bags(classifier, seed, when, n_classes)
             if not np.array_equal(beginning, ignorance):
                 ignorance, model, known = beginning, None, {}
         if model is None:
@@ -192,18 +192,15 @@ class Learner:
                 raise ValueError(f"it gave {len(said)} answers for {len(self.codes)} samples.")
         return said
 
-    def _fit_by_bags(self, forest: Any, seed: int, when: str, n_classes: int | None) -> tuple[Model, Said]:
-        estimator = clone(forest)
-        with self.named(f"fit in {when}"):
-            seed_all(estimator, seed)
-            fit_with_bags(estimator, self._table, self._shown, self._options)
-        model = Model(None, estimator, n_classes, self._classes)
-        return model, out_of_bag(model)
-
     def _trust_in(self, said: Said, fold: int, unseen: Said, ignorance: Floats, n_classes: int | None) -> float:
         count = n_classes or max(len(np.unique(self.codes)), 2)
         rows = self._other_folds().aside(fold)
         return kept_share(unseen, said[rows], self.codes[rows], ignorance[rows], count)
+
+    def _folds_of_rows(self) -> NDArray[np.intp]:
+        if self._fold_of is not None:
+            return self._fold_of
+        return deal(self.codes, min(self._honesty.cv, len(self.codes)), self._seed)
 
     def _other_folds(self) -> Folds:
         if self._folds is None:
@@ -211,7 +208,7 @@ class Learner:
             def copy() -> Learner:
                 return Learner(self._estimator, self._owner)
 
-            self._folds = Folds(copy, self._raw, self.codes, self._honesty, self._seed, self._fold_of)
+            self._folds = Folds(copy, self._raw, self.codes, self._honesty, self._seed, self._folds_of_rows())
         return self._folds
 
     @property
@@ -236,7 +233,7 @@ class Learner:
         honestly = self._honesty.may_be_honest and self._can_be_asked
         if memorises and self._front is None and honestly:
             self.honest = True
-            models, unseen = bag(self, self.codes, turn, self._honesty.models, self._fold_of)
+            models, unseen = bag(self, self.codes, turn, self._honesty.models, self._folds_of_rows())
             if models:
                 n_classes, weights = turn.state.n_classes, [1.0] * len(models)
                 return Model(self._front, Several("bagged", models, weights, n_classes), n_classes), unseen
@@ -330,7 +327,7 @@ class BestOf(ClassifierMixin, BaseEstimator):
     (1, array([1.1, 0.1]))
     """
 
-    def __init__(self, estimators: Sequence[Any], cv: int = Plan.cv, random_state: int | None = None) -> None:
+    def __init__(self, estimators: Sequence[Any], cv: int = 3, random_state: int | None = None) -> None:
         self.estimators = estimators
         self.cv = cv
         self.random_state = random_state

@@ -434,6 +434,10 @@ def takes_weights(estimator: Any) -> bool:
     return searches and takes_weights(estimator.estimator)
 
 
+def draws_samples(estimator: Any) -> bool:
+    return isinstance(estimator, FORESTS) and bool(estimator.bootstrap)
+
+
 def resample(codes: Codes, ignorance: Floats, seed: int) -> NDArray[np.intp]:
     """Draw as many rows as there are, in proportion to their ignorance, keeping every class.
 

@@ -38,7 +38,7 @@ class Hard(Method):
     def judge_afresh(self, state: RunState, reward: Reward, held: Bools | None) -> Verdict:
         """Return what the model is worth by itself, as if it were the first.
 
-        Under the present ignorance a second forest like the first would be worth nothing, though it helps by its bags.
+        Under the present ignorance a second forest like the first would be worth nothing, though it helps.
         """
         now, alone = state.judge(reward, None, held), state.beginning().judge(reward, None, held)
         return replace(alone, mean_reward=now.mean_reward, gain=now.gain)
