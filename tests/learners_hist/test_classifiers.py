@@ -159,7 +159,6 @@ def test_the_ensemble_has_as_many_trees_as_asked_for():
 
 @parametrize_with_checks(
     [
-        HistTreeClassifier(),
         HistTreeClassifier(subsample=0.8, random_state=0),
         HistBoostClassifier(n_estimators=5),
     ]
