@@ -41,6 +41,7 @@ def simulate(agents: list[Path], *options: object):
         (["predict"], "Missing argument"),
         (["predict", "nowhere"], "nowhere holds no run"),
         (["show", "nowhere"], "nowhere holds no run"),
+        (["serve", "nowhere"], "nowhere holds no run"),
         (["check", "nowhere.toml"], "no agent's file nowhere.toml"),
         (["forget", "nowhere"], "nowhere holds no run"),
         (["train"], "Name a task file to start a run, or give --resume FOLDER"),

@@ -78,11 +78,6 @@ def test_a_helper_that_has_the_label_is_named(agents):
     assert "which is the name of the label" in assistlearn("check", *agents[:2], "--json").json["together"]["notes"][0]
 
 
-def test_files_that_are_not_of_one_run_are_refused(agents):
-    assistlearn("check", *agents[1:]).failed(2, "Exactly one agent, the initiator, must have the labels")
-    assistlearn("check", agents[0], agents[1], agents[1]).failed(2, "both describe an agent 'lab'")
-
-
 def test_rows_without_any_value_are_counted_and_their_people_are_not_held(agents):
     few = pl.int_range(pl.len()) < 7
     for name in ("clinic", "lab"):

@@ -176,10 +176,6 @@ def test_the_command_to_try_asks_a_shell_for_the_first_id_as_it_is(first, tmp_pa
     assert list(tmp_path.iterdir()) == [token]
 
 
-def test_a_folder_without_a_run_is_refused(tmp_path):
-    assistlearn("serve", tmp_path).failed(2, "holds no run")
-
-
 def test_a_run_that_is_not_finished_is_refused(run, tmp_path):
     rewrite(tmp_path, "settings.json", (run / "settings.json").read_bytes())
     assistlearn("serve", tmp_path, "--port", 0).failed(2, "is not finished")

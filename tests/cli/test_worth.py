@@ -144,7 +144,3 @@ def test_the_bar_shows_turns_and_then_opened_samples_with_the_gain(broken_off):
         [task] = bar.progress.tasks
         assert (task.description, task.completed, task.total) == ("opened samples", 50, 200)
         assert task.fields["note"] == "gain +0.031, -0.020 to +0.090"
-
-
-def test_one_agents_file_is_not_taken_for_a_task(agents):
-    assistlearn("worth", agents[0]).failed(2, "is an agent's file. Name its helpers' files, too")

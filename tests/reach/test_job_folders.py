@@ -41,15 +41,8 @@ def test_folders_of_jobs_go_when_they_have_ended_and_nothing_happens_in_them_any
 
 
 def test_the_relays_record_of_a_job_goes_when_it_says_that_the_job_has_ended(tmp_path):
-    states = (
-        "FINISHED:COMPLETED",
-        "FINISHED:ABORTED",
-        "FAILED_TO_RUN",
-        "ABANDONED",
-        "RUNNING",
-        "SUBMITTED",
-        "DISPATCHED",
-    )
+    ended = "FINISHED:COMPLETED", "FINISHED:ABORTED", "FAILED_TO_RUN", "ABANDONED"
+    states = (*ended, "RUNNING", "SUBMITTED", "DISPATCHED")
     names = {state: job(tmp_path, "jobs", GRACE + 5, state) for state in states}
     unreadable = job(tmp_path, "jobs", GRACE + 5)
     (tmp_path / "jobs" / unreadable / "meta").write_text('{"sta')

@@ -131,13 +131,6 @@ def test_a_certificate_of_the_future_is_a_matter_of_the_clock(shop):
         check_certificate(shop, HERE - timedelta(days=2))
 
 
-def test_a_certificate_that_has_really_expired_is_found(shop):
-    rewrite(shop, HERE - timedelta(days=30), HERE - timedelta(days=2))
-    finding = found(shop)["certificate"]
-    assert not finding.right
-    assert "The certificate of 'shop' expired" in finding.words
-
-
 def test_a_certificate_of_another_network_is_refused(shop, other_network):
     shutil.copy(load_kit(other_network["shop"]).certificate, shop.certificate)
     with pytest.raises(NetworkError, match=r"was not issued by the authority in rootCA.pem.*Get a new kit"):

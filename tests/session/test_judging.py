@@ -22,7 +22,7 @@ from assistlearn.methods.hard import Ascii, Ensemble
 from assistlearn.methods.method import ABSTAINS
 from assistlearn.plan import Plan
 from assistlearn.session import Combining, HoldOut, Kept
-from assistlearn.session.judging import believed, calibration_on_holdout, contradiction, doubt_of, split
+from assistlearn.session.judging import calibration_on_holdout, contradiction, doubt_of, split
 from assistlearn.session.setup import Task, set_up
 from bench.accuracy.bytes import Counted
 from tests.papers_settings import PAPERS
@@ -172,8 +172,8 @@ def test_samples_that_a_helper_does_not_hold_prove_nothing(held_right):
 )
 def test_claims_are_compared_where_they_are_about_unseen_samples_and_sending_away_tells_nothing(plan, doubted):
     method = method_named(plan.method, vars(plan))
-    assert (doubt_of(plan, HoldOut(np.array([0, 1]), 2, 3, method)) is not believed) == doubted
-    assert doubt_of(plan, None) is believed
+    assert (doubt_of(plan, HoldOut(np.array([0, 1]), 2, 3, method)) is not None) == doubted
+    assert doubt_of(plan, None) is None
 
 
 # -- what the probabilities of a run are calibrated by

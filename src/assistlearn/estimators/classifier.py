@@ -35,7 +35,7 @@ from assistlearn.learners.model import take_rows
 from assistlearn.methods.orders import Order
 from assistlearn.plan import Plan
 from assistlearn.session import LocalParticipant
-from assistlearn.session.judging import believed, doubt_of
+from assistlearn.session.judging import doubt_of
 from assistlearn.session.setup import SetUp, Task, check_holdout, set_up, votes_alone
 from assistlearn.types import Bools, Codes, Floats
 
@@ -308,7 +308,7 @@ class AssistedClassifier(Voting, ClassifierMixin, _BaseComposition):  # type: ig
         for name, agent in self._turn_takers().items():
             samples = self._samples_of(name, X, made)
             agent.begin(samples, made.seeds[name])
-            doubt = believed if name == names[0] else doubt_of(plan, made.holdout, samples.held)
+            doubt = None if name == names[0] else doubt_of(plan, made.holdout, samples.held)
             participants.append(LocalParticipant(agent, made.states[name], made.methods[name], doubt))
         own_agent = self._fresh_agent(plan, names[0], checks.check_agents(self.agents)[0][1])
         alone = partial(votes_alone, task, own_agent, partial(self._samples_of, names[0], X))

@@ -31,7 +31,7 @@ from assistlearn.protocol import Encoded, arrays
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode
 from assistlearn.session import Session
-from assistlearn.session.judging import Doubt, believed, doubt_of
+from assistlearn.session.judging import Doubt, doubt_of
 from assistlearn.session.setup import SetUp, Task, set_up, votes_alone
 from assistlearn.storage import REMEDY, digest_of
 from assistlearn.types import Bools, Codes
@@ -213,7 +213,7 @@ def _participants(
     again, received = turns_again(run, made, turns, held), received_answers(run)
     found = []
     for name in settings.turn_takers:
-        check, doubt = _nothing_refused, believed
+        check, doubt = _nothing_refused, None
         if name != settings.initiator:
             training = held[name] if made.training is None else held[name][made.training]
             aside = None if made.aside is None else held[name][made.aside]
@@ -265,7 +265,7 @@ class RemoteParticipant:
     n_classes: int
     n_holdout: int = 0
     check: Check = _nothing_refused
-    doubt: Doubt = believed
+    doubt: Doubt | None = None
     again: Mapping[int, Again] = field(default_factory=dict)  # the turns that are taken again, by their rounds
     received: Collection[str] = ()  # digests of its answers in the ledger; without any, kept answers are not compared
     may_leave: bool = False
@@ -292,7 +292,7 @@ class RemoteParticipant:
             self.folder.leave(self.name, turn.number, str(error))
             raise AgentGoneError(self.name, str(error)) from None
         answer = self._answer(turn, reply)
-        reason = self.doubt(answer, turn.round)
+        reason = "" if self.doubt is None else self.doubt(answer, turn.round)
         if reason:  # the turn is another agent's now, so that its answer is not kept
             self.folder.leave(self.name, turn.number, reason, doubted=True)
             raise DoubtedError(self.name, reason)

@@ -368,19 +368,15 @@ def contradiction(method: Method, holdout: HoldOut, held: Bools | None, answer: 
     )
 
 
-def believed(answer: Answer, round: int = 1) -> str:
-    return ""
-
-
-def doubt_of(plan: Plan, holdout: HoldOut | None, held: Bools | None = None) -> Doubt:
-    """Return the check of an agent's answers; all are believed where they cannot or must not be checked.
+def doubt_of(plan: Plan, holdout: HoldOut | None, held: Bools | None = None) -> Doubt | None:
+    """Return the check of an agent's answers; None where they cannot or must not be checked: all are believed then.
 
     If rewards come from samples that a model was fitted to, they are better than on other samples without any lie. And
     helpers that do not know the true labels must not learn about them from being sent away.
     """
     method = plan.make_method()
     if holdout is None or plan.honest_reward != "out-of-fold" or method.keeps_labels:
-        return believed
+        return None
     return partial(contradiction, method, holdout, held)
 
 

@@ -20,7 +20,7 @@ from assistlearn.learners.model import TurnSeeds
 from assistlearn.methods.method import Method
 from assistlearn.methods.orders import Greedy, checked, order_of
 from assistlearn.plan import Plan
-from assistlearn.session.judging import Combining, Doubt, Evaluating, HoldOut, Kept, believed
+from assistlearn.session.judging import Combining, Doubt, Evaluating, HoldOut, Kept
 
 
 class Participant(Protocol):
@@ -326,7 +326,7 @@ class LocalParticipant:
     agent: Agent
     state: RunState
     method: Method
-    doubt: Doubt = believed
+    doubt: Doubt | None = None
 
     @property
     def name(self) -> str:
@@ -335,7 +335,7 @@ class LocalParticipant:
     def take_turn(self, turn: Turn) -> Answer:
         state = self.state.beginning() if turn.apart else self.state
         answer = self.agent.take_turn(turn, state, self.method, keep=False)
-        reason = self.doubt(answer, turn.round)
+        reason = "" if self.doubt is None else self.doubt(answer, turn.round)
         if reason:
             raise DoubtedError(self.name, reason)
         return answer
