@@ -121,7 +121,7 @@ def test_a_service_is_ready_once_it_needs_no_file_answers_over_tls_and_ends_in_g
                 (said,) = json.load(answer)["predictions"]
         finally:
             process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     assert address.startswith("https://")
     assert answers[0] == (503, {"ready": False})
     assert answers[-1] == (200, {"ready": True})
@@ -147,7 +147,7 @@ def test_a_service_without_a_helper_answers_as_predict_does_without_it(run, tmp_
                 (said,) = json.load(answer)["predictions"]
         finally:
             process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     assert said["voted"] == ["clinic", "scans"]
     with forked():
         (row,) = predicted(run, NEW[0], without="lab").values()
