@@ -9,17 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState
-from assistlearn.core.state import (
-    FINEST_BITS,
-    by_class,
-    quantise,
-    quantise_vectors,
-    quantise_votes,
-    truth_first,
-    votes_of,
-)
-from assistlearn.core.votes import LEAST, confidences, heights, probabilities, score_of_truth
+from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState, state, votes
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import HoldoutAnswer, Method, spread
 from assistlearn.types import Bools, Codes, Floats, Said
@@ -64,19 +54,21 @@ class Soft(Method):
     def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
         """Return how sure a model is of the true class, or of every class, the true one first; zero: it abstains."""
         if n_classes == 2:
-            return quantise(spread(score_of_truth(said, codes, 2), held, 0.0), self.bits(2))
-        return quantise_vectors(truth_first(heights(said, n_classes), codes), self.bits(n_classes), held)
+            return state.quantise(spread(votes.score_of_truth(said, codes, 2), held, 0.0), self.bits(2))
+        return state.quantise_vectors(
+            state.truth_first(votes.heights(said, n_classes), codes), self.bits(n_classes), held
+        )
 
     def silence(self, n_samples: int, n_classes: int) -> Reward:
         if n_classes == 2:
-            return quantise(np.zeros(n_samples), self.bits(2))
-        return quantise_vectors(np.zeros((0, n_classes)), self.bits(n_classes), np.zeros(n_samples, dtype=bool))
+            return state.quantise(np.zeros(n_samples), self.bits(2))
+        return state.quantise_vectors(np.zeros((0, n_classes)), self.bits(n_classes), np.zeros(n_samples, dtype=bool))
 
     def bits(self, n_classes: int) -> int:
         return self.score_bits or (BITS_OF_TWO if n_classes == 2 else BITS_OF_MORE)
 
     def in_private(self) -> Soft:
-        return replace(self, score_bits=FINEST_BITS)
+        return replace(self, score_bits=state.FINEST_BITS)
 
     def check_reward(self, reward: Reward, n_classes: int) -> None:
         if not isinstance(reward, SoftReward):
@@ -87,7 +79,7 @@ class Soft(Method):
     def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
         """Return votes of weight one, rounded as in prediction: so the votes on a sample are the same there."""
         _, most = self.vote_range(n_classes)
-        said_of_held = quantise_votes(confidences(said, n_classes), most, self.vote_bits(n_classes))
+        said_of_held = state.quantise_votes(votes.confidences(said, n_classes), most, self.vote_bits(n_classes))
         return replace(said_of_held, levels=spread(said_of_held.levels, held, 0))
 
     def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
@@ -100,10 +92,10 @@ class Soft(Method):
 
     def class_votes(self, reward: Reward, codes: Codes) -> Floats:
         assert isinstance(reward, SoftReward)
-        return by_class(reward.values(), codes)
+        return state.by_class(reward.values(), codes)
 
     def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
-        scores += model_weight * votes_of(answer)
+        scores += model_weight * state.votes_of(answer)
 
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
         assert isinstance(reward, SoftReward)
@@ -113,20 +105,20 @@ class Soft(Method):
         return _log_losses(values, np.zeros(len(values), dtype=np.intp))
 
     def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:
-        return _log_losses(votes_of(answer), codes)
+        return _log_losses(state.votes_of(answer), codes)
 
     def loss_of_guessing(self, n_classes: int) -> float:
         return math.log(n_classes)
 
     def vote_range(self, n_classes: int) -> tuple[float, float]:
-        return math.log(LEAST), -math.log(LEAST)
+        return math.log(votes.LEAST), -math.log(votes.LEAST)
 
     def vote_bits(self, n_classes: int) -> int:
         """Return the bits of a vote: at least 8, as it sums many scores. The initiator's own have the finest levels."""
-        return FINEST_BITS if self.at_home else max(LEAST_VOTE_BITS, self.bits(n_classes))
+        return state.FINEST_BITS if self.at_home else max(LEAST_VOTE_BITS, self.bits(n_classes))
 
 
 def _log_losses(said: Floats, codes: Codes) -> Floats:
-    lost: Floats = -np.log(probabilities(said)[np.arange(len(codes)), codes])
+    lost: Floats = -np.log(votes.probabilities(said)[np.arange(len(codes)), codes])
     lost[~said.any(axis=1)] = np.nan
     return lost
