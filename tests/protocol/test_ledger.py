@@ -318,11 +318,15 @@ def stated(path: Path) -> int:
     return int(head(path).read_text().split()[0])
 
 
-def test_an_entry_that_need_not_last_is_read_at_once_and_lasts_with_the_next(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    ledger = Ledger(path)
+def with_one_that_need_not_last(folder: Path) -> tuple[Ledger, Path]:
+    ledger = Ledger(folder / "ledger.jsonl")
     ledger.record("sent", "lab", "r", "predict", b"1")
     ledger.record("received", "lab", "r", "scores", b"2", lasting=False)
+    return ledger, ledger.path
+
+
+def test_an_entry_that_need_not_last_is_read_at_once_and_lasts_with_the_next(tmp_path):
+    ledger, path = with_one_that_need_not_last(tmp_path)
     assert (len(lines(path)), stated(path)) == (2, 1)
     assert verify(path) == 2
     ledger.record("sent", "lab", "r", "predict", b"3")
@@ -340,10 +344,7 @@ def test_the_head_is_never_more_than_one_entry_behind(tmp_path):
 
 
 def test_to_settle_makes_every_entry_last(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    ledger = Ledger(path)
-    ledger.record("sent", "lab", "r", "predict", b"1")
-    ledger.record("received", "lab", "r", "scores", b"2", lasting=False)
+    ledger, path = with_one_that_need_not_last(tmp_path)
     ledger.settle()
     assert stated(path) == 2
     before = head(path).stat().st_mtime_ns
@@ -352,10 +353,7 @@ def test_to_settle_makes_every_entry_last(tmp_path):
 
 
 def test_a_crash_before_the_head_is_written_leaves_a_ledger_that_can_be_gone_on_with(tmp_path, monkeypatch):
-    path = tmp_path / "ledger.jsonl"
-    ledger = Ledger(path)
-    ledger.record("sent", "lab", "r", "predict", b"1")
-    ledger.record("received", "lab", "r", "scores", b"2", lasting=False)
+    ledger, path = with_one_that_need_not_last(tmp_path)
     with monkeypatch.context() as crashing:
         crashing.setattr("assistlearn.protocol.ledger._write_head", _crash)
         with pytest.raises(KeyboardInterrupt):

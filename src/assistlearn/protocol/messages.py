@@ -143,8 +143,6 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
 
 
 class Open(Message, frozen=True, tag="open"):
-    """Ask a helper to take part in a run."""
-
     initiator: str
     purpose: str
     alignment: Literal["hash", "psi"]
@@ -152,8 +150,6 @@ class Open(Message, frozen=True, tag="open"):
 
 
 class Opened(Message, frozen=True, tag="opened"):
-    """The helper takes part."""
-
     agent: str
     n_rows: int
 
@@ -167,8 +163,6 @@ class Align(Message, frozen=True, tag="align"):
 
 
 class Aligned(Message, frozen=True, tag="aligned"):
-    """The answer to a step of the alignment."""
-
     step: int
     data: bytes
 
@@ -196,8 +190,6 @@ class Begin(Message, frozen=True, tag="begin"):
 
 
 class Ready(Message, frozen=True, tag="ready"):
-    """The helper's table is prepared."""
-
     n_held: int
 
 
@@ -211,8 +203,6 @@ class News(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=T
 
 
 class TakeTurn(Message, frozen=True, tag="take-turn"):
-    """Ask an agent to take its turn."""
-
     turn: int
     round: int
     since: int
@@ -260,8 +250,6 @@ class End(Message, frozen=True, tag="end"):
 
 
 class Ended(Message, frozen=True, tag="ended"):
-    """The helper has removed the models that do not count."""
-
     n_models: int
 
 
@@ -273,8 +261,6 @@ class Predict(Message, frozen=True, tag="predict"):
 
 
 class Scores(Message, frozen=True, tag="scores"):
-    """The votes on those of the samples that the helper holds."""
-
     known: Bits
     scores: Levels
     total_weight: float
@@ -285,8 +271,6 @@ class Forget(Message, frozen=True, tag="forget"):
 
 
 class Forgotten(Message, frozen=True, tag="forgotten"):
-    """The agent has removed what it kept of the run."""
-
     n_models: int
 
 
