@@ -17,11 +17,14 @@ from assistlearn.protocol.ledger import read, verify
 from tests.agent.recording import three_agents
 from tests.initiator.spoiled import Spoiled, with_
 
-METHODS = {"ascii": {"method": "ascii", "holdout": 0.2}, "soft": {"method": "soft", "holdout": 0.2}}
+METHODS = {
+    "ascii": {"method": "ascii", "holdout": 0.2},
+    "soft": {"method": "soft", "holdout": 0.2, "models_per_turn": 3},
+}
 
 
 def made(folder, method: str):
-    return three_agents(folder, n_rounds=3, **METHODS[method])
+    return three_agents(folder, n_rounds=2, **METHODS[method])
 
 
 def outcome(parties, leader) -> tuple[list, bytes]:
