@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from assistlearn import AssistedClassifier
+from tests.learners.classifiers import OnlyLabels
 
 STUMP, TREE = DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=2)
 
@@ -64,6 +65,15 @@ CONFIGURATIONS = {
         [(f"agent {start}", GaussianNB(), EveryTenth(start)) for start in range(10)], method="simple", n_rounds=2
     ),
     "two agents": AssistedClassifier([("a", TREE, left), ("b", TREE, right)], n_rounds=1, models_per_turn=2),
+    "exponential loss, without probabilities": AssistedClassifier(
+        [("a", GaussianNB(), left), ("b", OnlyLabels(max_depth=2), right)],
+        method="soft",
+        reward="out-of-fold",
+        loss="exponential",
+        combine="sum",
+        models_per_turn=1,
+        n_rounds=2,
+    ),
     "label-private": AssistedClassifier([("a", TREE, left), ("b", TREE, right)], method="label-private", epsilon=2.0),
 }
 
@@ -71,6 +81,7 @@ CONFIGURATIONS = {
 EQUIVALENCE = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 REASONS = {
     "default": "Folds are dealt by sample, and repeating one deals others; cv is a number, not a list of folds.",
+    "exponential loss, without probabilities": "Folds are dealt by sample, and repeating one deals others.",
     "two agents": "The cap on a model's weight counts samples, and folds are dealt by sample.",
     "three learners, simple, random order": "A perfect model's capped weight counts samples, and repeating makes more.",
     "ensemble with neighbours": "Neighbours take no weights: rows are drawn by weight, and of repeated rows others.",

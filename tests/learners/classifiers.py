@@ -139,3 +139,9 @@ class Prepared:
         self.table = table
         self.fits = 0
         self.predictions = 0
+
+
+class OnlyLabels(DecisionTreeClassifier):
+    """A tree that has no probabilities."""
+
+    predict_proba = property()

@@ -157,8 +157,19 @@ def test_the_ensemble_has_as_many_trees_as_asked_for():
 # -- scikit-learn's contract; no check is expected to fail
 
 
+def test_the_ensemble_is_stronger_than_one_tree():
+    X, y = real_numbers(6_000)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    boosted, tree = (
+        classifier.fit(X_train, y_train).score(X_test, y_test)
+        for classifier in (HistBoostClassifier(), HistTreeClassifier())
+    )
+    assert boosted > tree + 0.05
+
+
 @parametrize_with_checks(
     [
+        HistTreeClassifier(),
         HistTreeClassifier(subsample=0.8, random_state=0),
         HistBoostClassifier(n_estimators=5),
     ]

@@ -12,7 +12,11 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
+from assistlearn.agent.agent import Agent, TrainingSamples, Turn
+from assistlearn.core import ScoreVectors
 from assistlearn.errors import SettingsError
+from assistlearn.plan import Plan
+from tests.learners.classifiers import OnlyLabels
 from tests.papers_settings import PAPERS
 
 X, Y = load_wine(return_X_y=True)
@@ -23,6 +27,41 @@ SCALED = make_pipeline(StandardScaler(), LogisticRegression())
 def soft(one=TREE, other=SCALED, **settings) -> AssistedClassifier:
     agents = [("a", one, slice(0, 6)), ("b", other, slice(6, 13))]
     return AssistedClassifier(agents, **(PAPERS | {"method": "soft", "n_rounds": 3, "random_state": 0} | settings))
+
+
+def test_agents_without_probabilities_under_the_exponential_loss_are_ascii_simple():
+    learner = OnlyLabels(max_depth=1)
+    settings = {"loss": "exponential", "shrinkage": 1.0, "score_bits": 32, "n_rounds": 6}
+    one = soft(learner, learner, **settings).fit(X, Y)
+    other = soft(learner, learner, method="simple", n_rounds=6).fit(X, Y)
+    weights = [[c.model_weight for c in model.contributions_] for model in (one, other)]
+    np.testing.assert_allclose(*weights, rtol=1e-6)
+    np.testing.assert_allclose(one.ignorance_, other.ignorance_, rtol=1e-5)
+    level = sum(weights[1]) / (2**15 - 1)  # in which the votes of the second are told
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-5, atol=level)
+
+
+@pytest.mark.parametrize("bits", [2, 3, 4, 8, 16, 32])
+def test_a_replica_that_hears_levels_and_weights_only_ends_in_the_same_state_and_models(bits: int):
+    model = soft(score_bits=bits).fit(X, Y)
+    method = Plan(method="soft", score_bits=bits, reward="in-sample").make_method()
+    state = method.start(len(Y), 3)  # what an agent elsewhere would hold
+    seeds, prepare = np.random.RandomState(0), np.random.RandomState([0, 3])
+    agents = {"a": Agent("a", TREE), "b": Agent("b", SCALED)}
+    for name, columns in (("a", slice(0, 6)), ("b", slice(6, 13))):
+        agents[name].begin(TrainingSamples(X[:, columns], Y), int(prepare.randint(2**31 - 1)))
+    weights = []
+    for number in range(6):
+        answer = agents["ab"[number % 2]].take_turn(
+            Turn(number + 1, number // 2 + 1, int(seeds.randint(2**31 - 1))), state, method
+        )
+        raw = answer.reward.levels.tobytes()
+        levels = np.frombuffer(raw, dtype=answer.reward.levels.dtype).reshape(-1, 3)
+        heard = ScoreVectors(levels, answer.reward.scale, bits)
+        state.apply(heard, answer.verdict.model_weight)
+        weights.append(answer.verdict.model_weight)
+    assert weights == [c.model_weight for c in model.contributions_]
+    assert state.ignorance().tobytes() == model.ignorance_.tobytes()
 
 
 def test_agents_with_and_without_probabilities_work_in_one_run():
