@@ -319,8 +319,10 @@ class AgentService:
         type_ = type_of(message)
         logger.error("Request %s failed", type_, exc_info=error)
         note_problem(self._own.home, f"Run {message.run!r}, {type_}:\n{''.join(traceback.format_exception(error))}")
-        said = f"failed at {type_!r} ({type(error).__name__}). Its owner finds the reason in problems.log, beside its "
-        said += "ledger."
+        said = (
+            f"failed at {type_!r} ({type(error).__name__}). Its owner finds the reason in problems.log, beside its "
+            "ledger."
+        )
         if isinstance(error, DiskError):  # problems.log may be on the same disk
             why = getattr(error.__cause__, "strerror", None) or "it refuses"
             said = f"cannot write to its disk ({why}). Its owner must make room there, or correct the error; then go"

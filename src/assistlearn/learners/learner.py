@@ -34,7 +34,7 @@ from assistlearn.learners.model import (
     seed_all,
     without_gaps,
 )
-from assistlearn.plan import RewardKind
+from assistlearn.plan import Plan, RewardKind
 from assistlearn.types import Codes, Floats, Said
 
 
@@ -327,7 +327,7 @@ class BestOf(ClassifierMixin, BaseEstimator):
     (1, array([1.1, 0.1]))
     """
 
-    def __init__(self, estimators: Sequence[Any], cv: int = 3, random_state: int | None = None) -> None:
+    def __init__(self, estimators: Sequence[Any], cv: int = Plan.cv, random_state: int | None = None) -> None:
         self.estimators = estimators
         self.cv = cv
         self.random_state = random_state
